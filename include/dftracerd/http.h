@@ -79,8 +79,8 @@ struct http_options {
     /* For wait=fresh: returns true if all changes of the roots before since_ns (clock_mono_ns) have
      * been offered to the index. Otherwise they are offered soon, and http_index_changed is called.
      * Any thread. NULL = not supported. */
-    bool (*looked)(void *arg, int64_t since_ns);
-    void *looked_arg;
+    bool (*scanned_since)(void *arg, int64_t since_ns);
+    void *scanned_since_arg;
     const char *version, *build;                                /* texts */
     void (*log)(void *arg, int syslog_level, const char *line); /* access lines; any thread */
     void *log_arg;
@@ -101,8 +101,8 @@ struct http_site {
     size_t root_count;
     const char *unix_path; /* made 0600, removed at stop */
     const char *output_dir;
-    bool (*looked)(void *arg, int64_t since_ns); /* these as in http_options */
-    void *looked_arg;
+    bool (*scanned_since)(void *arg, int64_t since_ns); /* these as in http_options */
+    void *scanned_since_arg;
 };
 /* Everything in it is borrowed until http_end_site or http_stop. Call it from one thread at a time,
  * not during http_stop. Returns 0; -ENOSPC if there are HTTP_SITES_MAX; -EADDRINUSE or another
@@ -143,9 +143,10 @@ void http_stop(struct http *h, int drain_ms, int grace_ms);
 
 /* ---- requests without a server --------------------------------------------------------------- */
 
-/* Runs requests inside the process: parameters, answers and errors are those of the server, without
- * connections, access control and response cache. Of the options it uses index, roots, looked,
- * output_dir, workers and the limits of a request; borrowed until http_runner_free. */
+/* Runs requests inside the process: parameters, answers and errors are those of the server,
+ * without connections, access control and response cache. Of the options it uses index, roots,
+ * scanned_since, output_dir, workers and the limits of a request; borrowed until
+ * http_runner_free. */
 struct http_runner;
 int http_runner_new(const struct http_options *options, struct err *err, struct http_runner **ret);
 /* NULL-safe; all calls must have been freed. If the index calls http_runner_index_changed, close it

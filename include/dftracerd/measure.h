@@ -53,7 +53,7 @@ void moments_f64_add(struct moments_f64 *m, double value);
 void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other);
 /* Adds the integers of a column that also has doubles, as doubles in whole units. min > max: these
  * are not known. */
-void moments_f64_join(struct moments_f64 *m, const struct moments *integers);
+void moments_f64_merge_integers(struct moments_f64 *m, const struct moments *integers);
 
 /* Quantile sketch over doubles (times in us, sizes in bytes ...): bins by the top bits of the IEEE
  * representation, 128 bins an octave, so that a quantile is within 0.4 % of the value of its rank;

@@ -119,7 +119,7 @@ struct query_far {
     uint64_t number;     /* of the message to other ranks */
     struct buf earlier;  /* results of earlier scans that a later one needs */
     bool alone;          /* some of these cannot be sent: all later scans are done here */
-    bool was_alone;      /* `alone` at the time of query_far_receive */
+    bool was_alone;      /* `alone` at the time of query_rank_receive */
     /* on another rank */
     struct buf *answer; /* result of its scan; NULL: this is rank 0 */
     bool answered;
@@ -133,13 +133,13 @@ struct query_far {
     void *serve_arg;
 };
 void query_far_done(struct query_far *far);
-/* Facts that rank 0 finds by means that other ranks cannot share are sent to them. Each search for
- * such a fact begins with query_far_receive: on another rank it returns true, and the fact as bytes
- * (borrowed). On rank 0 it returns false, and query_far_send follows the search; the fact replaces
- * the scans of the search on other ranks. */
+/* Facts that rank 0 finds by means that other ranks cannot share are sent to them. Each search
+ * for such a fact begins with query_rank_receive: on another rank it returns true, and the fact
+ * as bytes (borrowed). On rank 0 it returns false, and query_rank_send follows the search; the
+ * fact replaces the scans of the search on other ranks. */
 struct query;
-bool query_far_receive(struct query *q, struct text *ret);
-void query_far_send(struct query *q, struct text fact);
+bool query_rank_receive(struct query *q, struct text *ret);
+void query_rank_send(struct query *q, struct text fact);
 /* query_far_put writes a message of rank 0, whose number query_far_number has returned: it never
  * returns the same twice. If `whole` is false, the rank has the stream of this number open, and the
  * message contains only the part. query_far_read reads a message on another rank: the request, and

@@ -4,9 +4,9 @@
  * May use:   base, trace, index, engine, answer, format; zlib, ISA-L, libdeflate. Used by: http,
  *            tools.
  * Threads:   a disk_budget is shared: any thread. Everything else belongs to one thread at a time;
- *            a press makes all threads of its pool work.
+ *            a compressor makes all threads of its pool work.
  * Memory:    independent of the length of the traces: a spool takes none (its bytes are in a file),
- *            a press takes 1 MiB for each incomplete file and 4 MiB for each thread.
+ *            a compressor takes 1 MiB for each incomplete file and 4 MiB for each thread.
  */
 #ifndef DFTRACERD_REWRITE_H
 #define DFTRACERD_REWRITE_H
@@ -78,89 +78,97 @@ int archive_open(const struct spool *tar, const char *spool_dir, struct disk_bud
 int archive_find(struct archive *a, const char *path, struct budget *budget);
 void archive_free(struct archive *a);
 
-/* ---- outlet: where the files of a rewriting go ----------------------------------------------- */
+/* ---- archive writer: where the files of a rewriting go
+ * ----------------------------------------------- */
 
-/* An outlet is a tar stream or a directory. In a tar stream, an incomplete file is a spool, a
- * complete one waits until it is sent. A directory is below the daemon's output directory:
- * everything is written below a directory `.dftracerd-...` there, and renamed by outlet_end. If it
- * ends earlier (by an error, outlet_free, or a kill), nothing is left under a final name; if
- * outlet_end itself is interrupted while it replaces files of an existing directory (`force`), some
- * are replaced, each completely. Names are relative, with `/` between directories, which are
- * created; errors as of tar_begin. */
-struct outlet;
-struct outlet_file;
+/* An archive writer is a tar stream or a directory. In a tar stream, an incomplete file is a
+ * spool, a complete one waits until it is sent. A directory is below the daemon's output
+ * directory: everything is written below a directory `.dftracerd-...` there, and renamed by
+ * archive_writer_end. If it ends earlier (by an error, archive_writer_free, or a kill), nothing
+ * is left under a final name; if archive_writer_end itself is interrupted while it replaces
+ * files of an existing directory (`force`), some are replaced, each completely. Names are
+ * relative, with `/` between directories, which are created; errors as of tar_begin. */
+struct archive_writer;
+struct archive_writer_file;
 /* *new*. `spool_dir` and `budget` are borrowed; mtime_s is that of all members. Returns 0 or
  * -ENOMEM. */
-int outlet_tar_new(const char *spool_dir, struct disk_budget *budget, int64_t mtime_s,
-                   struct outlet **ret);
+int archive_writer_tar_new(const char *spool_dir, struct disk_budget *budget, int64_t mtime_s,
+                           struct archive_writer **ret);
 /* *new*. `path` is relative to `base` (both are copied). It never leads outside of base, nor
  * through a symbolic link. Without `force` it must not exist (-EEXIST); with `force`, files of the
  * same names are replaced, others stay. Returns ERR_PARAM (err.param "output") if the path has an
  * empty part, `.` or `..`, or one that begins with `.dftracerd-`; -EEXIST, -ENOTDIR, -ELOOP,
  * -EACCES, -ENOSPC ... */
-int outlet_dir_new(const char *base, const char *path, bool force, struct err *err,
-                   struct outlet **ret);
-bool outlet_is_tar(const struct outlet *o);
-bool outlet_is_body(const struct outlet *o);
+int archive_writer_dir_new(const char *base, const char *path, bool force, struct err *err,
+                           struct archive_writer **ret);
+bool archive_writer_is_tar(const struct archive_writer *o);
+bool archive_writer_is_body(const struct archive_writer *o);
 /* *new*. Writes files one after the other, without names: the body of an answer. An incomplete file
  * is sent, too. Returns 0 or -ENOMEM. */
-int outlet_body_new(struct outlet **ret);
+int archive_writer_body_new(struct archive_writer **ret);
 /* Begins a file. The number of incomplete files is limited by descriptors only. *new*: the caller
- * finishes or drops it before outlet_free. */
-int outlet_file_new(struct outlet *o, struct err *err, struct outlet_file **ret);
-int outlet_file_write(struct outlet_file *f, struct text data, struct err *err);
-uint64_t outlet_file_size(const struct outlet_file *f);
+ * finishes or drops it before archive_writer_free. */
+int archive_writer_file_new(struct archive_writer *o, struct err *err,
+                            struct archive_writer_file **ret);
+int archive_writer_file_write(struct archive_writer_file *f, struct text data, struct err *err);
+uint64_t archive_writer_file_size(const struct archive_writer_file *f);
 /* Takes and completes `f`. Members of a tar are in the order of these calls. Returns -EINVAL for a
  * bad name; -EEXIST (directory) if the name existed before. */
-int outlet_file_finish(struct outlet_file *f, const char *name, struct err *err);
-void outlet_file_drop(struct outlet_file *f); /* NULL-safe */
+int archive_writer_file_finish(struct archive_writer_file *f, const char *name, struct err *err);
+void archive_writer_file_drop(struct archive_writer_file *f); /* NULL-safe */
 /* Appends up to about `max` bytes of complete files. Returns 0, or ERR_END if nothing is ready
  * (always for a directory). */
-int outlet_send(struct outlet *o, size_t max, struct buf *out, struct err *err);
-bool outlet_is_ready(const struct outlet *o); /* returns whether there are bytes to send */
+int archive_writer_send(struct archive_writer *o, size_t max, struct buf *out, struct err *err);
+bool archive_writer_is_ready(
+    const struct archive_writer *o); /* returns whether there are bytes to send */
 /* Must be called after all files have been finished and sent: writes the end of the tar, or renames
  * the directory, after fsync. */
-int outlet_end(struct outlet *o, struct buf *out, struct err *err);
-void outlet_free(struct outlet *o); /* NULL-safe; removes files that were not renamed */
+int archive_writer_end(struct archive_writer *o, struct buf *out, struct err *err);
+void archive_writer_free(
+    struct archive_writer *o); /* NULL-safe; removes files that were not renamed */
 /* Removes files below `base` that killed processes have left, but none of running ones. */
-void outlet_clean(const char *base);
+void archive_writer_clean(const char *base);
 
-/* ---- press: text to gzip members, by all threads --------------------------------------------- */
+/* ---- compressor: text to gzip members, by all threads
+ * --------------------------------------------- */
 
-/* A press compresses files as gzip members. Text is cut at the first line end after 1 MiB (if that
- * line is not longer than TRACE_LINE_MAX), so that reading can start at each member. The same text
- * yields the same bytes, whatever the pieces and threads; level 0 = plain text. */
+/* A compressor compresses files as gzip members. Text is cut at the first line end after 1 MiB
+ * (if that line is not longer than TRACE_LINE_MAX), so that reading can start at each member.
+ * The same text yields the same bytes, whatever the pieces and threads; level 0 = plain text. */
 #define GZIP_LEVEL_MAX 9
 #define GZIP_LEVEL_DEFAULT 5 /* the size of gzip -6 on traces, in a third of the time */
-struct press;
-struct press_file;
-/* *new*; the pool (NULL = the calling thread alone), the outlet and the budget (may be NULL) are
- * borrowed. All memory that grows with threads and incomplete files is charged: ERR_MEMORY_LIMIT,
- * also from press_text. `check` receives the text of each member after it has been inflated again,
- * in complete lines, from several threads at once and in any order. Returns 0 or -ENOMEM. */
-struct press_options {
+struct compressor;
+struct compressor_file;
+/* *new*; the pool (NULL = the calling thread alone), the archive writer and the budget (may be
+ * NULL) are borrowed. All memory that grows with threads and incomplete files is charged:
+ * ERR_MEMORY_LIMIT, also from compressor_text. `check` receives the text of each member after it
+ * has been inflated again, in complete lines, from several threads at once and in any order.
+ * Returns 0 or -ENOMEM. */
+struct compressor_options {
     int level;
     struct budget *budget;
     void (*check)(void *arg, struct text text);
     void *arg;
 };
-int press_new(struct pool *pool, struct outlet *outlet, const struct press_options *options,
-              struct press **ret);
-/* *new*: must be finished or dropped before press_free */
-int press_open(struct press *p, struct err *err, struct press_file **ret);
+int compressor_new(struct pool *pool, struct archive_writer *archive_writer,
+                   const struct compressor_options *options, struct compressor **ret);
+/* *new*: must be finished or dropped before compressor_free */
+int compressor_open(struct compressor *p, struct err *err, struct compressor_file **ret);
 /* Appends a copy of the text, in any pieces. Compresses and writes when there is enough for all
- * threads. Returns -errno of the outlet, -ENOMEM or ERR_MEMORY_LIMIT; after an error only drop and
- * free may follow. */
-int press_text(struct press_file *f, struct text text, struct err *err);
-uint64_t press_text_bytes(const struct press_file *f); /* returns the bytes of text so far */
-/* Compresses the rest, and passes the file to the outlet under `name`, in the order of these calls,
- * at the latest in press_flush. Takes `f`. Sets `bytes` and `hash` (may be NULL; XXH3-128 of the
- * file's bytes) by then. */
-int press_finish(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash,
-                 struct err *err);
-void press_drop(struct press_file *f);             /* NULL-safe */
-int press_flush(struct press *p, struct err *err); /* compresses and writes everything that waits */
-void press_free(struct press *p);                  /* NULL-safe */
+ * threads. Returns -errno of the archive writer, -ENOMEM or ERR_MEMORY_LIMIT; after an error
+ * only drop and free may follow. */
+int compressor_text(struct compressor_file *f, struct text text, struct err *err);
+uint64_t
+compressor_text_bytes(const struct compressor_file *f); /* returns the bytes of text so far */
+/* Compresses the rest, and passes the file to the archive writer under `name`, in the order of
+ * these calls, at the latest in compressor_flush. Takes `f`. Sets `bytes` and `hash` (may be
+ * NULL; XXH3-128 of the file's bytes) by then. */
+int compressor_finish(struct compressor_file *f, const char *name, uint64_t *bytes,
+                      struct hash128 *hash, struct err *err);
+void compressor_drop(struct compressor_file *f); /* NULL-safe */
+int compressor_flush(struct compressor *p,
+                     struct err *err);      /* compresses and writes everything that waits */
+void compressor_free(struct compressor *p); /* NULL-safe */
 
 /* ---- traces in other files: /merge, /split, /pgzip ------------------------------------------- */
 
@@ -183,8 +191,9 @@ struct repack;
 bool repack_packs(const struct index_file *f);
 /* All arguments but the options are borrowed until close. `q` selects the lines; for REPACK_PGZIP
  * the files. */
-int repack_open(struct query *q, struct pool *pool, struct budget *budget, struct outlet *outlet,
-                const struct repack_options *options, struct err *err, struct repack **ret);
+int repack_open(struct query *q, struct pool *pool, struct budget *budget,
+                struct archive_writer *archive_writer, const struct repack_options *options,
+                struct err *err, struct repack **ret);
 /* Performs a step of the work. Returns ERR_END when all is finished. */
 int repack_next(struct repack *r, struct err *err);
 extern const struct object_type repacked_type; /* manifest.json; of struct repack */
@@ -221,11 +230,11 @@ struct organize;
  * does s->phases. Returns ERR_PARAM (err.param): "groups": none, too many, a duplicate or invalid
  * name; "name". ERR_QUERY_SYNTAX: err.text names the group. Others as query_open. */
 int organize_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *s,
-                  const struct organize_options *options, struct outlet *outlet,
+                  const struct organize_options *options, struct archive_writer *archive_writer,
                   struct budget *budget, struct err *err, struct organize **ret);
 bool organize_complete(const struct organize *o); /* query_complete of the files */
-/* Performs a step of the work. Returns ERR_END when all is finished (but for outlet_end), or errors
- * of share_next and of the outlet. */
+/* Performs a step of the work. Returns ERR_END when all is finished (but for
+ * archive_writer_end), or errors of share_next and of the archive_writer. */
 int organize_next(struct organize *o, struct err *err);
 extern const struct object_type organized_type;          /* manifest.json; of struct organize */
 struct text organize_manifest(const struct organize *o); /* after ERR_END; borrowed until free */
@@ -251,7 +260,7 @@ struct reconstruct;
  * ERR_NOT_FOUND if there is no sidecar; ERR_CORRUPT if the sidecar is corrupt, or not the one of
  * manifest.json: err.text says what differs. */
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
-                     struct outlet *outlet, struct budget *budget, struct err *err,
+                     struct archive_writer *archive_writer, struct budget *budget, struct err *err,
                      struct reconstruct **ret);
 /* Returns false if sources were being indexed or growing when /organize read them: there may be
  * more lines. The information is from manifest.json; true without it. */

@@ -34,8 +34,9 @@ struct trace_checkpoint {
     /* With these, a reader that starts here reports the same members and corrupt ranges as one that
      * started at 0. */
     uint64_t members; /* gzip members begun before */
-    bool in_member;   /* TRACE_AT_BLOCK, and the rest is known: the member's checksum is checked */
-    uint32_t crc;     /* CRC-32 of the member's text before the checkpoint */
+    /* TRACE_AT_BLOCK, and the rest is known: the member's checksum is checked */
+    bool in_gzip_member;
+    uint32_t crc;          /* CRC-32 of the member's text before the checkpoint */
     uint64_t member_start; /* file offset of the member */
     uint64_t member_text;  /* bytes of the member's text before the checkpoint */
 };
@@ -51,10 +52,10 @@ enum trace_damage_kind {
     /* bytes before, between or after members that belong to none (zero bytes after the first member
      * are padding); also a file that should be gzip, but is text without an object */
     TRACE_DAMAGE_GARBAGE,
-    TRACE_DAMAGE_READ, /* pread failed (EIO): reading ends here */
-    TRACE_DAMAGE_LINE, /* a line longer than TRACE_LINE_MAX (file_from, file_to 0) */
-    TRACE_DAMAGE_TAR,  /* an archive has no valid header where a member has to begin */
-    TRACE_DAMAGE_MANY  /* an archive has more members than are read */
+    TRACE_DAMAGE_READ,    /* pread failed (EIO): reading ends here */
+    TRACE_DAMAGE_LINE,    /* a line longer than TRACE_LINE_MAX (file_from, file_to 0) */
+    TRACE_DAMAGE_TAR,     /* an archive has no valid header where a member has to begin */
+    TRACE_DAMAGE_TOO_MANY /* an archive has more members than are read */
 };
 struct trace_damage {
     uint8_t kind;
@@ -78,7 +79,7 @@ struct trace_reader_info {
     uint64_t file_offset; /* bytes of the file consumed */
     uint64_t text_offset; /* bytes of text delivered */
     uint64_t members;     /* gzip members begun, including those before the checkpoint */
-    bool in_member;       /* at the end of the file: it ends inside a member */
+    bool in_gzip_member;  /* at the end of the file: it ends inside a member */
     bool empty;           /* the file is empty (format is PLAIN then) */
 };
 
@@ -238,14 +239,14 @@ struct trace_tar;
 struct trace_tar *trace_tar_new(void); /* *new*, or NULL */
 void trace_tar_free(struct trace_tar *t);
 /* Returns the offset of the next byte that trace_tar_next needs; those before it can be skipped. */
-uint64_t trace_tar_wants(const struct trace_tar *t);
+uint64_t trace_tar_next_offset(const struct trace_tar *t);
 /* Returns true if nothing of a next member has been read: the archive may end here, even without
  * its end mark. */
-bool trace_tar_is_between(const struct trace_tar *t);
-/* Reads any number of bytes of the archive's text, from trace_tar_wants on. Returns 1 and a member,
- * at the beginning of its text; 0 if more bytes are needed, from trace_tar_wants on; ERR_END at the
- * end mark; ERR_CORRUPT if there is no valid header, or an invalid record (no further calls are
- * allowed); or -ENOMEM. */
+bool trace_tar_is_between_members(const struct trace_tar *t);
+/* Reads any number of bytes of the archive's text, from trace_tar_next_offset on. Returns 1 and
+ * a member, at the beginning of its text; 0 if more bytes are needed, from trace_tar_next_offset
+ * on; ERR_END at the end mark; ERR_CORRUPT if there is no valid header, or an invalid record (no
+ * further calls are allowed); or -ENOMEM. */
 int trace_tar_next(struct trace_tar *t, const char *text, size_t len, struct trace_tar_member *ret);
 const char *trace_tar_error(const struct trace_tar *t);    /* a message, after ERR_CORRUPT */
 const char *trace_tar_kind_name(enum trace_tar_kind kind); /* "file", "directory" ... */

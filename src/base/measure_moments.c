@@ -1,10 +1,13 @@
-/* measure_moments.c - exact moments of integers, compensated moments of doubles.
+/* measure_moments.c - exact moments of integers; of doubles, a compensated sum, and mean and
+ * variance by Welford's method.
  *
  * Sizes: a value is below 2^63, and below 2^73 after the conversion from us to ns; its square is
  * below 2^146. For up to 2^46 values, the sum fits into 128 bits, the squares into 192. struct
  * moments_part has only 128 bits for squares, which is exact as long as count * max(|min|, |max|)^2
  * < 2^128, so for a chunk of 2^26 rows with values below 2^51 (71 years in microseconds, 26 days in
- * nanoseconds). Larger values (by the min and max of the column) are added by moments_add instead.
+ * nanoseconds). If the min or max of the column is larger, its values are added one by one
+ * with moments_add.
+ *
  */
 #include "dftracerd/measure.h"
 
@@ -152,13 +155,13 @@ double moments_std(const struct moments *m)
 {
     uint64_t squares[3] = {(uint64_t)m->squares, (uint64_t)(m->squares >> 64), m->squares_high};
     unsigned __int128 sum = m->sum < 0 ? -(unsigned __int128)m->sum : (unsigned __int128)m->sum;
-    uint64_t sums[2] = {(uint64_t)sum, (uint64_t)(sum >> 64)}, n[1] = {m->count};
-    struct wide top =
-        wide_subtract(wide_multiply(squares, 3, n, 1), wide_multiply(sums, 2, sums, 2));
+    uint64_t sum_limbs[2] = {(uint64_t)sum, (uint64_t)(sum >> 64)}, n[1] = {m->count};
+    struct wide numerator =
+        wide_subtract(wide_multiply(squares, 3, n, 1), wide_multiply(sum_limbs, 2, sum_limbs, 2));
     long double v = 0;
 
     for (int i = 3; i >= 0; i--)
-        v = v * 18446744073709551616.0L + (long double)top.limb[i];
+        v = v * 18446744073709551616.0L + (long double)numerator.limb[i];
     v = sqrtl(v / (long double)m->count / (long double)(m->count - 1));
     return (double)(m->nano ? v / 1000 : v);
 }
@@ -176,21 +179,21 @@ static void add_sum(struct moments_f64 *m, double value)
 
 void moments_f64_add(struct moments_f64 *m, double value)
 {
-    double step = value - m->mean;
+    double delta = value - m->mean;
 
     if (m->count == 0 || value < m->min)
         m->min = value;
     if (m->count == 0 || value > m->max)
         m->max = value;
     m->count++;
-    m->mean += step / (double)m->count;
-    m->m2 += step * (value - m->mean);
+    m->mean += delta / (double)m->count;
+    m->m2 += delta * (value - m->mean);
     add_sum(m, value);
 }
 
 void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
 {
-    double n, step;
+    double n, delta;
 
     if (other->count == 0)
         return;
@@ -199,9 +202,9 @@ void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
         return;
     }
     n = (double)m->count + (double)other->count;
-    step = other->mean - m->mean;
-    m->m2 += other->m2 + step * step * ((double)m->count * (double)other->count / n);
-    m->mean += step * ((double)other->count / n);
+    delta = other->mean - m->mean;
+    m->m2 += other->m2 + delta * delta * ((double)m->count * (double)other->count / n);
+    m->mean += delta * ((double)other->count / n);
     m->count += other->count;
     m->min = other->min < m->min ? other->min : m->min;
     m->max = other->max > m->max ? other->max : m->max;
@@ -209,16 +212,16 @@ void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
     m->comp += other->comp;
 }
 
-void moments_f64_join(struct moments_f64 *m, const struct moments *integers)
+void moments_f64_merge_integers(struct moments_f64 *m, const struct moments *integers)
 {
     const struct moments *i = integers;
     double n = (double)i->count, std = i->count > 1 ? moments_std(i) : 0, unit = i->nano ? 1000 : 1;
-    struct moments_f64 whole = {.count = i->count,
-                                .mean = moments_mean(i),
-                                .m2 = std * std * (n - 1),
-                                .min = i->min > i->max ? INFINITY : (double)i->min / unit,
-                                .max = i->min > i->max ? -INFINITY : (double)i->max / unit,
-                                .sum = (double)i->sum / unit};
+    struct moments_f64 converted = {.count = i->count,
+                                    .mean = moments_mean(i),
+                                    .m2 = std * std * (n - 1),
+                                    .min = i->min > i->max ? INFINITY : (double)i->min / unit,
+                                    .max = i->min > i->max ? -INFINITY : (double)i->max / unit,
+                                    .sum = (double)i->sum / unit};
 
-    moments_f64_merge(m, &whole);
+    moments_f64_merge(m, &converted);
 }

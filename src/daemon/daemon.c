@@ -1,10 +1,10 @@
-/* daemon.c - functions that serve.c and further.c use for each set of directories. */
+/* daemon.c - functions that serve.c and site_join.c use for each set of directories. */
 #include "daemon/daemon.h"
 
 #include "daemon/log.h"
 #include "daemon/watch.h"
 
-void daemon_log_served(const struct served *s)
+void daemon_log_site(const struct daemon_site *s)
 {
     if (s->socket)
         log_line(LOG_LEVEL_INFO, "listening unix=%s", s->socket);
@@ -25,14 +25,14 @@ void daemon_index_changed(void *arg)
     pthread_mutex_unlock(&d->lock);
 }
 
-bool daemon_looked(void *arg, int64_t since_ns)
+bool daemon_scanned_since(void *arg, int64_t since_ns)
 {
-    struct served *s = arg;
+    struct daemon_site *s = arg;
     return watch_looked(s->watch, since_ns);
 }
 
-int daemon_open_meeting(struct served *s, struct err *err)
+int daemon_open_rendezvous(struct daemon_site *s, struct err *err)
 {
-    int rc = s->socket ? meeting_open(&s->meeting, s->socket, &s->roots) : 0;
-    return rc < 0 ? err_set(err, rc, "%s: %s", s->meeting.list, err_text(rc)) : 0;
+    int rc = s->socket ? rendezvous_open(&s->rendezvous, s->socket, &s->roots) : 0;
+    return rc < 0 ? err_set(err, rc, "%s: %s", s->rendezvous.list, err_text(rc)) : 0;
 }

@@ -6,8 +6,8 @@
 #include "daemon/join.h"
 #include "daemon/loop.h"
 #include "daemon/options.h"
-#include "daemon/peers.h"
-#include "daemon/served.h"
+#include "daemon/access_rules.h"
+#include "daemon/daemon_site.h"
 #include "daemon/tls_files.h"
 
 #define INHERITED_MAX 16 /* limit of listeners of http */
@@ -15,12 +15,12 @@
 
 struct daemon {
     struct options options;
-    struct peers peers;
+    struct access_rules access_rules;
     struct tls_files tls;
     /* added by the main thread, later by the thread of --join */
-    struct served first, *served[HTTP_SITES_MAX];
-    atomic_size_t served_count;
-    pthread_mutex_t served_lock; /* held while the main thread uses them, so that none ends */
+    struct daemon_site first, *sites[HTTP_SITES_MAX];
+    atomic_size_t site_count;
+    pthread_mutex_t site_lock; /* held while the main thread uses them, so that none ends */
     struct index_share *share;
     struct join join;
     bool joined; /* another daemon serves the directories: this one exits */
@@ -43,13 +43,13 @@ void daemon_use_little_memory(void);
 /* A callback for index_on_change and watch_on_look. A thread of an index may still run it after the
  * callback has been removed. */
 void daemon_index_changed(void *daemon);
-/* A callback for http_options.looked. Any thread. */
-bool daemon_looked(void *served, int64_t since_ns);
+/* A callback for http_options.scanned_since. Any thread. */
+bool daemon_scanned_since(void *site, int64_t since_ns);
 /* Makes clients find the daemon. Returns 0, or -errno with the reason. */
-int daemon_open_meeting(struct served *s, struct err *err);
-void daemon_log_served(const struct served *s);
+int daemon_open_rendezvous(struct daemon_site *s, struct err *err);
+void daemon_log_site(const struct daemon_site *s);
 
-/* further.c: serves the directories of another daemon, too (join.serve). Directories that are
+/* site_join.c: serves the directories of another daemon, too (join.serve). Directories that are
  * served already are only announced again. */
 int daemon_on_join(void *daemon, struct join_request *request, struct err *err);
 /* Closes an index that another daemon requires (join.end), unless it is the only one. */

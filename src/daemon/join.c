@@ -108,7 +108,7 @@ static void lock_directory(struct join *j)
     }
 }
 
-int join_init(struct join *j, const struct meeting *m, const struct options *o)
+int join_init(struct join *j, const struct rendezvous *m, const struct options *o)
 {
     char name[64];
     options_settings(o, &j->settings);
@@ -117,7 +117,7 @@ int join_init(struct join *j, const struct meeting *m, const struct options *o)
     snprintf(name, sizeof name, "%016llx.join",
              (unsigned long long)text_hash((struct text){j->settings.data, j->settings.len}));
     buf_putc(&j->settings, '\0');
-    j->path = meeting_path(m, name);
+    j->path = rendezvous_path(m, name);
     if (j->path)
         lock_directory(j);
     return j->settings.error;
@@ -173,9 +173,9 @@ bool join_running(const struct join *j, const struct join_request *request)
     return joined;
 }
 
-bool join_end(const struct meeting *m, const char *index_path)
+bool join_end(const struct rendezvous *m, const char *index_path)
 {
-    char *pattern = meeting_path(m, "*.join");
+    char *pattern = rendezvous_path(m, "*.join");
     struct buf out = {0};
     bool ended = false;
     glob_t found = {0};

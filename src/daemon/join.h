@@ -1,7 +1,7 @@
 /* join.h - --join: a starting daemon passes its directories to a running one with the same user and
  * settings.
  *
- * The running daemon listens on SETTINGS.join in the runtime directory (meeting.h). A starting
+ * The running daemon listens on SETTINGS.join in the runtime directory (rendezvous.h). A starting
  * daemon locks the directory, connects, and sends its directories. It exits if the answer is 0;
  * otherwise it serves them itself, and takes over the name of the socket. It holds the lock until
  * then: if two start at once, one joins the other. A daemon that requires an index alone
@@ -9,7 +9,7 @@
 #ifndef DFTRACERD_DAEMON_JOIN_H
 #define DFTRACERD_DAEMON_JOIN_H
 
-#include "daemon/meeting.h"
+#include "daemon/rendezvous.h"
 
 #include <pthread.h>
 
@@ -34,11 +34,11 @@ struct join {
 };
 /* Waits for another starting daemon, for some seconds. Returns 0 or -ENOMEM; without a runtime
  * directory, joining is impossible. */
-int join_init(struct join *j, const struct meeting *m, const struct options *o);
+int join_init(struct join *j, const struct rendezvous *m, const struct options *o);
 /* Returns whether a running daemon has accepted the directories. */
 bool join_running(const struct join *j, const struct join_request *request);
 /* Returns whether a running daemon had the index open among others, and has closed it. */
-bool join_end(const struct meeting *m, const char *index_path);
+bool join_end(const struct rendezvous *m, const char *index_path);
 /* Listens for other daemons, in a thread that calls `serve` and `end`, and releases the lock.
  * Returns 0 or -errno. */
 int join_listen(struct join *j);

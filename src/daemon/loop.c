@@ -37,12 +37,12 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 static int64_t index_silence(const struct loop *l)
 {
     int64_t max = 0;
-    pthread_mutex_lock(l->served_lock);
-    for (size_t i = 0; i < atomic_load(l->served_count); i++) {
-        int64_t silence = l->served[i]->ended ? 0 : index_silence_ns(l->served[i]->index);
+    pthread_mutex_lock(l->site_lock);
+    for (size_t i = 0; i < atomic_load(l->site_count); i++) {
+        int64_t silence = l->sites[i]->ended ? 0 : index_silence_ns(l->sites[i]->index);
         max = silence > max ? silence : max;
     }
-    pthread_mutex_unlock(l->served_lock);
+    pthread_mutex_unlock(l->site_lock);
     return max;
 }
 
@@ -68,7 +68,7 @@ static const char *trouble_text(int error)
 }
 
 /* Logs problems that an administrator should see without looking for them. */
-static void log_troubles(struct served *l, const struct index_progress *p)
+static void log_troubles(struct daemon_site *l, const struct index_progress *p)
 {
     if (p->store_error && p->store_error != l->store_error)
         log_line(LOG_LEVEL_ERROR, "indexing stopped error=\"%s\"%s%s", trouble_text(p->store_error),
@@ -92,12 +92,12 @@ static void log_troubles(struct served *l, const struct index_progress *p)
 static struct index_progress progress_of(struct loop *l)
 {
     struct index_progress all = {.listed = true}, p;
-    pthread_mutex_lock(l->served_lock);
-    for (size_t i = 0; i < atomic_load(l->served_count); i++) {
-        if (l->served[i]->ended)
+    pthread_mutex_lock(l->site_lock);
+    for (size_t i = 0; i < atomic_load(l->site_count); i++) {
+        if (l->sites[i]->ended)
             continue;
-        index_progress(l->served[i]->index, &p);
-        log_troubles(l->served[i], &p);
+        index_progress(l->sites[i]->index, &p);
+        log_troubles(l->sites[i], &p);
         all.listed &= p.listed;
         all.store_error = all.store_error ? all.store_error : p.store_error;
         all.files += p.files;
@@ -107,7 +107,7 @@ static struct index_progress progress_of(struct loop *l)
         all.bytes += p.bytes;
         all.bytes_done += p.bytes_done;
     }
-    pthread_mutex_unlock(l->served_lock);
+    pthread_mutex_unlock(l->site_lock);
     return all;
 }
 
@@ -154,13 +154,13 @@ static void report_status(struct loop *l)
 static const char *removed_socket(const struct loop *l)
 {
     const char *removed = NULL;
-    pthread_mutex_lock(l->served_lock);
-    for (size_t i = 0; l->only_sockets && i < atomic_load(l->served_count); i++) {
-        const struct served *s = l->served[i];
+    pthread_mutex_lock(l->site_lock);
+    for (size_t i = 0; l->only_sockets && i < atomic_load(l->site_count); i++) {
+        const struct daemon_site *s = l->sites[i];
         if (!s->ended && s->socket && access(s->socket, F_OK) < 0 && errno == ENOENT)
             removed = s->socket;
     }
-    pthread_mutex_unlock(l->served_lock);
+    pthread_mutex_unlock(l->site_lock);
     return removed;
 }
 

@@ -5,16 +5,16 @@
 
 #include "dftracerd/http.h"
 #include "daemon/options.h"
-#include "daemon/served.h"
+#include "daemon/daemon_site.h"
 
 struct event_base;
 struct event;
 struct loop {
     struct event_base *base;
     struct event *events[3];
-    struct served *const *served;      /* the next members are set before loop_run */
-    const atomic_size_t *served_count; /* only grows */
-    pthread_mutex_t *served_lock;
+    struct daemon_site *const *sites; /* the next members are set before loop_run */
+    const atomic_size_t *site_count;  /* only grows */
+    pthread_mutex_t *site_lock;
     struct http *http;
     const struct options *options;
     bool only_sockets;        /* the Unix sockets are the only listeners */

@@ -40,20 +40,20 @@ static void apply_log_options(const struct options *o)
 /* ---- reload ---------------------------------------------------------------------------------- */
 
 /* Reads the options again as at the start. After an error, the old ones remain in effect. */
-static int reload_options(struct daemon *d, struct options *next, struct peers *peers,
+static int reload_options(struct daemon *d, struct options *next, struct access_rules *access_rules,
                           struct tls_files *tls, struct err *err)
 {
     int rc = options_parse(next, d->argc, d->argv, err);
     if (rc == 0)
         rc = tls_files_read(tls, next, err);
     if (rc == 0)
-        rc = peers_read(peers, next, err); /* last, because it may create files */
+        rc = access_rules_read(access_rules, next, err); /* last, because it may create files */
     if (rc < 0)
         return rc;
-    struct http_settings s = {.token = peers->token,
-                              .admin_token = peers->admin_token,
-                              .allow_users = peers->users,
-                              .allow_user_count = peers->user_count,
+    struct http_settings s = {.token = access_rules->token,
+                              .admin_token = access_rules->admin_token,
+                              .allow_users = access_rules->users,
+                              .allow_user_count = access_rules->user_count,
                               .query_time_ms = (int64_t)next->query_timeout_ms,
                               .tls = tls_files_texts(tls)};
     return http_reload(d->http, &s);
@@ -63,11 +63,11 @@ static int on_reload(void *arg)
 {
     struct daemon *d = arg;
     struct options next = {0};
-    struct peers peers = {0};
+    struct access_rules access_rules = {0};
     struct tls_files tls = {0};
     struct err err = {0};
     struct buf waiting = {0};
-    int rc = reload_options(d, &next, &peers, &tls, &err);
+    int rc = reload_options(d, &next, &access_rules, &tls, &err);
     if (rc < 0) {
         log_line(LOG_LEVEL_ERROR, "reload failed error=\"%s\"",
                  err.text[0] ? err.text : err_text(rc));
@@ -79,14 +79,14 @@ static int on_reload(void *arg)
         buf_putc(&waiting, '\0');
         log_line(LOG_LEVEL_INFO,
                  "reload token=%s allow_users=%zu query_timeout_ms=%llu log_level=%s",
-                 peers.token ? "yes" : "no", peers.user_count,
+                 access_rules.token ? "yes" : "no", access_rules.user_count,
                  (unsigned long long)next.query_timeout_ms, next.log_level);
         if (!waiting.error && waiting.data[0])
             log_line(LOG_LEVEL_WARNING, "reload needs_restart=%s", waiting.data);
         tls_files_log(&tls);
     }
     buf_done(&waiting);
-    peers_done(&peers);
+    access_rules_done(&access_rules);
     tls_files_done(&tls);
     options_done(&next);
     err_done(&err);
@@ -126,14 +126,14 @@ void daemon_use_little_memory(void)
 }
 
 /* Without a runtime directory, clients need the address. */
-static int choose_meeting(struct daemon *d, struct err *err)
+static int choose_rendezvous(struct daemon *d, struct err *err)
 {
     struct options *o = &d->options;
     struct err why = {0};
-    struct served *s = &d->first;
-    int rc = meeting_choose(&s->meeting, s->index_path, &why);
+    struct daemon_site *s = &d->first;
+    int rc = rendezvous_choose(&s->rendezvous, s->index_path, &why);
     if (rc == 0 && !o->unix_path)
-        o->unix_path = s->meeting.socket;
+        o->unix_path = s->rendezvous.socket;
     s->socket = o->unix_path;
     if (rc < 0 && o->no_tcp && !o->unix_path && !d->inherited_count) {
         err_set(err, rc,
@@ -159,7 +159,7 @@ static size_t share_of_memory(const struct daemon *d, const char *option, uint64
 static int start_http(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
-    struct served *s = &d->first;
+    struct daemon_site *s = &d->first;
     struct http_options h = {
         .index = s->index,
         .root_labels = (const char *const *)s->roots.labels,
@@ -176,14 +176,14 @@ static int start_http(struct daemon *d, struct err *err)
         .insecure = o->insecure,
         .file_permissions = o->file_permissions,
         .tls = tls_files_texts(&d->tls),
-        .token = d->peers.token,
-        .admin_token = d->peers.admin_token,
+        .token = d->access_rules.token,
+        .admin_token = d->access_rules.admin_token,
         .allow_hosts = o->allow_host.items,
         .allow_host_count = o->allow_host.count,
         .allow_origins = o->allow_origin.items,
         .allow_origin_count = o->allow_origin.count,
-        .allow_users = d->peers.users,
-        .allow_user_count = d->peers.user_count,
+        .allow_users = d->access_rules.users,
+        .allow_user_count = d->access_rules.user_count,
         .workers = (unsigned)o->executor_threads,
         .limits = {.requests = (unsigned)o->max_queries,
                    .queue = (unsigned)o->max_queue,
@@ -200,8 +200,8 @@ static int start_http(struct daemon *d, struct err *err)
                    .idle_ms = (int64_t)o->idle_time_ms,
                    .link_ms = (int64_t)o->link_time_ms},
         .output_dir = s->output_dir,
-        .looked = daemon_looked,
-        .looked_arg = s,
+        .scanned_since = daemon_scanned_since,
+        .scanned_since_arg = s,
         .version = DFT_VERSION,
         .build = DFT_BUILD_SUMMARY,
         .log = log_http,
@@ -214,7 +214,7 @@ static int start_http(struct daemon *d, struct err *err)
     d->http = started;
     pthread_mutex_unlock(&d->lock);
     index_on_change(s->index, daemon_index_changed, d);
-    return daemon_open_meeting(s, err);
+    return daemon_open_rendezvous(s, err);
 }
 
 /* Used with --check-only: http_start does its own check. */
@@ -228,8 +228,10 @@ static int may_listen(const struct daemon *d, struct err *err)
         .no_auth = o->no_auth,
         .insecure = o->insecure,
         .tls = tls_files_texts(&d->tls),
-        .token = d->peers.token ? d->peers.token : o->token_file, /* the file may not exist yet */
-        .admin_token = d->peers.admin_token ? d->peers.admin_token : o->admin_token_file,
+        .token = d->access_rules.token ? d->access_rules.token
+                                       : o->token_file, /* the file may not exist yet */
+        .admin_token =
+            d->access_rules.admin_token ? d->access_rules.admin_token : o->admin_token_file,
     };
     return http_may_listen(&h, err);
 }
@@ -250,7 +252,7 @@ static int join_another(struct daemon *d)
     d->join.serve = daemon_on_join;
     d->join.end = daemon_on_end;
     d->join.arg = d;
-    int rc = join_init(&d->join, &d->first.meeting, &d->options);
+    int rc = join_init(&d->join, &d->first.rendezvous, &d->options);
     d->joined = rc == 0 && join_running(&d->join, &request);
     return rc;
 }
@@ -261,12 +263,12 @@ static int join_another(struct daemon *d)
 static int prepare_daemon(struct daemon *d, struct err *err)
 {
     const struct options *o = &d->options;
-    struct served *s = &d->first;
+    struct daemon_site *s = &d->first;
     if (!o->as_server)
         options_misspelt(warn_of_variable);
     int rc = roots_open(&s->roots, o, err);
     if (rc == 0)
-        rc = peers_read(&d->peers, o, err);
+        rc = access_rules_read(&d->access_rules, o, err);
     if (rc == 0)
         rc = tls_files_read(&d->tls, o, err);
     if (rc == 0)
@@ -284,31 +286,31 @@ static int prepare_daemon(struct daemon *d, struct err *err)
 
 static int start_daemon(struct daemon *d, struct err *err)
 {
-    struct served *s = &d->first;
+    struct daemon_site *s = &d->first;
     int rc = prepare_daemon(d, err);
     if (rc < 0 || d->options.check_only)
         return rc;
     raise_descriptor_limit();
     d->inherited_count = notify_inherited(d->inherited, INHERITED_MAX);
-    rc = choose_meeting(d, err);
+    rc = choose_rendezvous(d, err);
     if (rc == 0 && d->options.join)
         rc = join_another(d);
     if (rc < 0 || d->joined)
         return rc;
     if (s->output_dir)
-        outlet_clean(s->output_dir);
+        archive_writer_clean(s->output_dir);
     rc = loop_init(&d->loop);
     if (rc == 0 && !(d->share = index_share_new()))
         rc = -ENOMEM;
     if (rc == 0)
-        rc = served_open(s, &d->options, d->share, daemon_index_changed, d, err);
+        rc = daemon_site_open(s, &d->options, d->share, daemon_index_changed, d, err);
     if (rc == 0)
         rc = start_http(d, err);
     if (rc == 0)
-        rc = served_watch(s);
+        rc = daemon_site_watch(s);
     if (rc == 0) {
-        d->served[0] = s;
-        atomic_store(&d->served_count, 1);
+        d->sites[0] = s;
+        atomic_store(&d->site_count, 1);
         int listens = d->options.join ? join_listen(&d->join) : 0;
         if (listens < 0)
             log_line(LOG_LEVEL_WARNING, "no_join error=\"%s\"", err_text(listens));
@@ -334,11 +336,11 @@ static int run_daemon(struct daemon *d)
         if (urls[i])
             printf("dftracerd listening on %s\n", urls[i]);
     fflush(stdout);
-    daemon_log_served(&d->first);
+    daemon_log_site(&d->first);
     notify_parent(d);
-    d->loop.served = d->served;
-    d->loop.served_count = &d->served_count;
-    d->loop.served_lock = &d->served_lock;
+    d->loop.sites = d->sites;
+    d->loop.site_count = &d->site_count;
+    d->loop.site_lock = &d->site_lock;
     d->loop.http = d->http;
     d->loop.options = &d->options;
     d->loop.only_sockets = d->options.no_tcp && !d->inherited_count;
@@ -348,9 +350,9 @@ static int run_daemon(struct daemon *d)
 }
 
 /* Returns the number of sets of directories; the first one exists even if the start has failed. */
-static size_t served_all(const struct daemon *d)
+static size_t daemon_site_all(const struct daemon *d)
 {
-    size_t n = atomic_load(&d->served_count);
+    size_t n = atomic_load(&d->site_count);
     return n ? n : 1;
 }
 
@@ -358,24 +360,24 @@ static void stop_daemon(struct daemon *d)
 {
     loop_done(&d->loop);
     join_done(&d->join);
-    d->served[0] = &d->first;
-    for (size_t i = 0; i < served_all(d); i++)
-        served_rest(d->served[i]);
+    d->sites[0] = &d->first;
+    for (size_t i = 0; i < daemon_site_all(d); i++)
+        daemon_site_stop_watching(d->sites[i]);
     pthread_mutex_lock(&d->lock);
     struct http *http = d->http;
     d->http = NULL;
     pthread_mutex_unlock(&d->lock);
-    for (size_t i = 0; i < served_all(d); i++)
-        meeting_close(&d->served[i]->meeting);
+    for (size_t i = 0; i < daemon_site_all(d); i++)
+        rendezvous_close(&d->sites[i]->rendezvous);
     if (d->loop.idle) /* clients that have just found this daemon are not rejected */
         http_finish(http, (int)d->options.drain_time_ms);
     http_stop(http, (int)d->options.drain_time_ms, GRACE_MS);
-    for (size_t i = 0; i < served_all(d); i++)
-        served_close(d->served[i]);
-    for (size_t i = 1; i < served_all(d); i++)
-        free(d->served[i]);
+    for (size_t i = 0; i < daemon_site_all(d); i++)
+        daemon_site_close(d->sites[i]);
+    for (size_t i = 1; i < daemon_site_all(d); i++)
+        free(d->sites[i]);
     index_share_free(d->share);
-    peers_done(&d->peers);
+    access_rules_done(&d->access_rules);
     tls_files_done(&d->tls);
     options_done(&d->options);
 }
@@ -436,7 +438,7 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     struct err err = {0};
     d.first.ranks = ranks;
     pthread_mutex_init(&d.lock, NULL);
-    pthread_mutex_init(&d.served_lock, NULL);
+    pthread_mutex_init(&d.site_lock, NULL);
     d.join.lock_fd = d.join.fd = -1;
     d.argc = argc;
     d.argv = argv;

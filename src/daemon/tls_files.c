@@ -2,7 +2,7 @@
 #include "daemon/tls_files.h"
 
 #include "daemon/log.h"
-#include "daemon/peers.h"
+#include "daemon/access_rules.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -36,14 +36,14 @@ static int read_text(FILE *f, char **ret)
 
 static int read_file(const char *option, const char *path, bool secret, char **ret, struct err *err)
 {
-    char *own = path ? NULL : peers_credential(option);
+    char *own = path ? NULL : access_rules_credential(option);
     const char *from = path ? path : own;
     FILE *f = from ? fopen(from, "re") : NULL;
     struct stat st;
     int rc = 0;
     if (f) {
         const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno)
-                          : secret                  ? peers_unsafe(from, &st)
+                          : secret                  ? access_rules_unsafe(from, &st)
                                                     : NULL;
         rc = why ? -EPERM : read_text(f, ret);
         fclose(f);

@@ -44,7 +44,7 @@ static void flush_dump(struct dump *d, size_t limit)
 static void dump_facts(struct dump *d, const struct view *v)
 {
     const struct index_file *f = &v->pub;
-    const struct terms *t = v->terms;
+    const struct index_params *t = v->index_params;
     struct buf *o = d->out;
     char hex[33];
 
@@ -304,7 +304,7 @@ static void dump_checkpoints(struct dump *d, uint32_t file)
         buf_printf(d->out,
                    "  checkpoint %" PRIu64 " at %" PRIu64 " bits %d kind %d members %" PRIu64
                    " member %d %" PRIu64 " %" PRIu64 " %08" PRIx32 " window %016" PRIx64 "\n",
-                   at.text_offset, at.file_offset, at.bits, at.kind, at.members, at.in_member,
+                   at.text_offset, at.file_offset, at.bits, at.kind, at.members, at.in_gzip_member,
                    at.member_start, at.member_text, at.crc,
                    text_hash((struct text){(const char *)at.window, at.window_len}));
     }

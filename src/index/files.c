@@ -1,6 +1,6 @@
 /* files.c - reports of the watcher about files, and progress. */
 #include "index/catalog/archive_members.h"
-#include "index/catalog/held.h"
+#include "index/catalog/unreadable_dirs.h"
 #include "index/files.h"
 #include "index/ingest/ingest.h"
 #include "index/ingest/run.h"
@@ -111,16 +111,16 @@ int index_forget(struct index *ix, const char *name)
 
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
-    struct terms *terms = NULL;
+    struct index_params *index_params = NULL;
     struct entry *e;
     int rc = 0;
 
     if (!ix->ingest)
         return -EROFS;
     if (options)
-        rc = terms_make(ix->terms, options, ix->checkpoint_max, &terms);
+        rc = index_params_make(ix->index_params, options, ix->checkpoint_max, &index_params);
     else
-        terms = terms_ref(ix->terms);
+        index_params = index_params_ref(ix->index_params);
     if (rc)
         return rc;
     pthread_mutex_lock(&ix->lock);
@@ -129,13 +129,13 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
     if (e && (gone || (catalog_is_hidden(e) && !e->is_archive)))
         e = NULL;
     if (e) {
-        terms_release(e->terms);
-        e->terms = terms;
+        index_params_release(e->index_params);
+        e->index_params = index_params;
         catalog_rebuild(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
     if (!e)
-        terms_release(terms);
+        index_params_release(index_params);
     return e ? 0 : ERR_NOT_FOUND;
 }
 
@@ -272,7 +272,7 @@ void index_progress(struct index *ix, struct index_progress *ret)
     ret->read_again = ix->read_again;
     ret->upkeeps = ix->upkeeps;
     ret->files_corrupt = ix->files_corrupt;
-    ret->directories_unreadable = held_count(ix->held);
+    ret->directories_unreadable = unreadable_dirs_count(ix->unreadable_dirs);
     ret->pieces_ahead = ingest_pieces(ix);
     pthread_mutex_unlock(&ix->lock);
 }

@@ -107,9 +107,9 @@ static int fill_options(struct index *ix, const struct index_options *options)
                                        : o->settle_ms * 1000000LL;
     ix->path = strdup(options->path);
     o->path = ix->path;
-    ix->terms = terms_new(o->checkpoint_size, o->bloom_rate, options->dimensions);
+    ix->index_params = index_params_new(o->checkpoint_size, o->bloom_rate, options->dimensions);
     o->dimensions = NULL; /* borrowed */
-    return ix->path && ix->terms ? 0 : -ENOMEM;
+    return ix->path && ix->index_params ? 0 : -ENOMEM;
 }
 
 /* ---- schema ---------------------------------------------------------------------------------- */
@@ -119,9 +119,9 @@ static int fill_options(struct index *ix, const struct index_options *options)
 static void schema_text(const struct index *ix, struct buf *out)
 {
     buf_printf(out, "dftracerd %d chunk %d checkpoint %llu bloom %g", STORE_SCHEMA, CHUNK_VERSION,
-               (unsigned long long)ix->terms->checkpoint_size, ix->terms->bloom_rate);
-    for (unsigned i = 0; i < ix->terms->dimension_count; i++)
-        buf_printf(out, " %s", ix->terms->dimensions[i]);
+               (unsigned long long)ix->index_params->checkpoint_size, ix->index_params->bloom_rate);
+    for (unsigned i = 0; i < ix->index_params->dimension_count; i++)
+        buf_printf(out, " %s", ix->index_params->dimensions[i]);
 }
 
 static struct kv_key meta_key(const char *name)
@@ -213,9 +213,9 @@ static int adopt_schema(struct index *ix, struct text schema)
         at += n;
         for (n = 0; n < (int)DIMENSIONS_MAX && (item = strsep(&at, " "));)
             list[n++] = item;
-        terms_release(ix->terms);
-        ix->terms = terms_new(checkpoint, rate, list);
-        rc = ix->terms ? 0 : -ENOMEM;
+        index_params_release(ix->index_params);
+        ix->index_params = index_params_new(checkpoint, rate, list);
+        rc = ix->index_params ? 0 : -ENOMEM;
     }
     free(copy);
     return rc;
@@ -489,7 +489,7 @@ void index_close(struct index *ix)
     queues_done(ix);
     far_cache_free(ix->far);
     ranks_free(ix->ranks);
-    terms_release(ix->terms);
+    index_params_release(ix->index_params);
     free(ix->path);
     free(ix->rebuilt);
     pthread_mutex_destroy(&ix->lock);

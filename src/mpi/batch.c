@@ -22,7 +22,7 @@ struct batch {
     struct batch_settings settings;
     struct rank *rank;
     struct options options; /* options of the index */
-    struct served served;
+    struct daemon_site site;
     char *directory; /* directory of traces, as in the options */
     char *staging;   /* folder of this node's indexes; NULL until it is chosen */
     char *index_path;
@@ -94,7 +94,7 @@ static int choose_staging(struct batch *b, struct err *err)
 
     if (given && !network)
         return (b->staging = strdup(given)) ? 0 : -ENOMEM;
-    int rc = place_choose(&b->served.roots, &b->options, true, &place, err);
+    int rc = place_choose(&b->site.roots, &b->options, true, &place, err);
     if (rc == 0 && asprintf(&b->staging, "%s/%s", place, b->tool->staging) < 0) {
         b->staging = NULL;
         rc = -ENOMEM;
@@ -136,7 +136,7 @@ static void remove_staging(const struct batch *b)
 }
 
 /* Chooses the directory of the index. Used for rank 0, and as rank_place.choose. */
-static int choose_index(struct served *s, const struct options *o, unsigned rank, void *arg,
+static int choose_index(struct daemon_site *s, const struct options *o, unsigned rank, void *arg,
                         struct err *err)
 {
     struct batch *b = arg;
@@ -178,11 +178,11 @@ static void on_change(void *arg)
 
 static int open_index(struct batch *b, struct err *err)
 {
-    struct served *s = &b->served;
+    struct daemon_site *s = &b->site;
     int rc = roots_open(&s->roots, &b->options, err);
 
     rc = rc ? rc : choose_index(s, &b->options, 0, b, err);
-    rc = rc ? rc : served_open_index(s, &b->options, NULL, err);
+    rc = rc ? rc : daemon_site_open_index(s, &b->options, NULL, err);
     rc = rc ? rc : watch_new(s->index, &s->roots, &s->watch);
     if (rc == 0)
         print_stage(b, "opened indexes, processes: %u", b->rank->ranks.links.count);
@@ -191,10 +191,10 @@ static int open_index(struct batch *b, struct err *err)
 
 static int open_runner(struct batch *b, struct err *err)
 {
-    int rc = rank_open_runner(&b->served, &b->options, err, &b->runner);
+    int rc = rank_open_runner(&b->site, &b->options, err, &b->runner);
 
     if (rc == 0)
-        index_on_change(b->served.index, on_change, b->runner);
+        index_on_change(b->site.index, on_change, b->runner);
     return rc;
 }
 
@@ -203,9 +203,9 @@ static int scan_directory(struct batch *b, struct err *err)
 {
     struct index_progress p;
     atomic_bool stop = false;
-    int rc = watch_scan(b->served.watch, &stop);
+    int rc = watch_scan(b->site.watch, &stop);
 
-    index_progress(b->served.index, &p);
+    index_progress(b->site.index, &p);
     if (rc == 0 && !p.listed)
         rc = err_set(err, -ENOMEM, "%s cannot be scanned: out of memory", b->directory);
     if (rc == 0 && p.directories_unreadable)
@@ -225,7 +225,7 @@ static int run_request(struct batch *b, const char *request, http_piece *piece, 
     struct buf target = {0};
 
     buf_printf(&target, "%s&", request);
-    batch_put_parameter(&target, "dir", b->served.roots.paths[0]);
+    batch_put_parameter(&target, "dir", b->site.roots.paths[0]);
     buf_puts(&target, "&recursive=false&wait=ready");
     buf_putc(&target, '\0');
     o.target = target.data;
@@ -298,7 +298,7 @@ static int run_job(struct batch *b, struct err *err)
 
     rc = rc ? rc : open_runner(b, err);
     rc = rc ? rc
-            : output_open(s->output, s->gzip, served_workers(&b->served, &b->options), err,
+            : output_open(s->output, s->gzip, daemon_site_workers(&b->site, &b->options), err,
                           &b->output);
     rc = rc ? rc : scan_directory(b, err);
     rc = rc ? rc : count_files(b, &files, err);
@@ -339,7 +339,7 @@ static int work_first(struct batch *b)
     if (rc < 0)
         print_failure(b, rc, &err);
     output_free(b->output);
-    served_close(&b->served);
+    daemon_site_close(&b->site);
     http_runner_free(b->runner);
     buf_done(&b->about);
     err_done(&err);
@@ -396,7 +396,7 @@ int batch_main(const struct batch_tool *tool, int argc, char **argv)
     if (status)
         return status;
     b = (struct batch){.tool = tool, .rank = &rank, .since_ns = clock_mono_ns()};
-    b.served.ranks = &rank.ranks;
+    b.site.ranks = &rank.ranks;
     if (read_arguments(&b, argc, argv) < 0)
         status = 1;
     else if (!b.settings.help && !b.settings.version)

@@ -17,22 +17,22 @@ struct output {
     /* part: temporary name in the same directory; NULL: `path` is written directly */
     char *path, *part;
     int fd;
-    struct pool *pool; /* threads of the press; NULL: not compressed */
-    struct outlet *body;
-    struct press *press;
-    struct press_file *file;
+    struct pool *pool; /* threads of the compressor; NULL: not compressed */
+    struct archive_writer *body;
+    struct compressor *compressor;
+    struct compressor_file *file;
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_press(struct output *o, unsigned threads)
 {
-    const struct press_options options = {.level = GZIP_LEVEL_DEFAULT};
+    const struct compressor_options options = {.level = GZIP_LEVEL_DEFAULT};
     int rc = pool_new(threads, "gzip", &o->pool);
 
-    rc = rc ? rc : outlet_body_new(&o->body);
-    rc = rc ? rc : press_new(o->pool, o->body, &options, &o->press);
-    return rc ? rc : press_open(o->press, NULL, &o->file);
+    rc = rc ? rc : archive_writer_body_new(&o->body);
+    rc = rc ? rc : compressor_new(o->pool, o->body, &options, &o->compressor);
+    return rc ? rc : compressor_open(o->compressor, NULL, &o->file);
 }
 
 static bool is_special(const char *path)
@@ -98,13 +98,13 @@ static int write_bytes(struct output *o, struct text bytes, struct err *err)
     return rc ? err_set(err, rc, "cannot write %s: %s", o->path, strerror(-rc)) : 0;
 }
 
-/* Writes what the press has compressed so far. */
+/* Writes what the compressor has compressed so far. */
 static int write_compressed(struct output *o, struct err *err)
 {
     struct buf out = {0};
     int rc = 0;
 
-    while (rc == 0 && (rc = outlet_send(o->body, SEND_BYTES, &out, err)) == 0) {
+    while (rc == 0 && (rc = archive_writer_send(o->body, SEND_BYTES, &out, err)) == 0) {
         rc = out.error ? out.error : write_bytes(o, (struct text){out.data, out.len}, err);
         buf_clear(&out);
     }
@@ -114,21 +114,21 @@ static int write_compressed(struct output *o, struct err *err)
 
 int output_write(struct output *o, struct text bytes, struct err *err)
 {
-    if (!o->press)
+    if (!o->compressor)
         return write_bytes(o, bytes, err);
-    int rc = press_text(o->file, bytes, err);
+    int rc = compressor_text(o->file, bytes, err);
     return rc ? rc : write_compressed(o, err);
 }
 
 static int finish_press(struct output *o, struct err *err)
 {
     struct buf rest = {0};
-    int rc = press_finish(o->file, "output", NULL, NULL, err);
+    int rc = compressor_finish(o->file, "output", NULL, NULL, err);
 
     o->file = NULL;
-    rc = rc ? rc : press_flush(o->press, err);
+    rc = rc ? rc : compressor_flush(o->compressor, err);
     rc = rc ? rc : write_compressed(o, err);
-    rc = rc ? rc : outlet_end(o->body, &rest, err);
+    rc = rc ? rc : archive_writer_end(o->body, &rest, err);
     rc = rc ? rc : write_bytes(o, (struct text){rest.data, rest.len}, err);
     buf_done(&rest);
     return rc;
@@ -136,7 +136,7 @@ static int finish_press(struct output *o, struct err *err)
 
 int output_finish(struct output *o, struct err *err)
 {
-    int rc = o->press ? finish_press(o, err) : 0;
+    int rc = o->compressor ? finish_press(o, err) : 0;
 
     if (rc == 0 && close(o->fd) < 0)
         rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
@@ -159,9 +159,9 @@ void output_free(struct output *o)
 {
     if (!o)
         return;
-    press_drop(o->file);
-    press_free(o->press);
-    outlet_free(o->body);
+    compressor_drop(o->file);
+    compressor_free(o->compressor);
+    archive_writer_free(o->body);
     pool_free(o->pool);
     if (o->fd >= 0)
         close(o->fd);

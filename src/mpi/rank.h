@@ -43,13 +43,13 @@ void rank_leave(struct rank *r);
 void rank_work(struct rank *r, int argc, char **argv);
 /* Like rank_work, with parsed options. `choose` sets s->index_path. */
 struct rank_place {
-    int (*choose)(struct served *s, const struct options *o, unsigned rank, void *arg,
+    int (*choose)(struct daemon_site *s, const struct options *o, unsigned rank, void *arg,
                   struct err *err);
     void *arg;
 };
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place);
 /* Opens a runner for requests inside the process; it borrows `s`. */
-int rank_open_runner(const struct served *s, const struct options *o, struct err *err,
+int rank_open_runner(const struct daemon_site *s, const struct options *o, struct err *err,
                      struct http_runner **ret);
 
 #endif

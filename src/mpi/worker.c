@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Each rank has an index of its own, inside the directory for indexes on its node. */
-static int choose_place(struct served *s, const struct options *o, unsigned rank, void *arg,
+static int choose_place(struct daemon_site *s, const struct options *o, unsigned rank, void *arg,
                         struct err *err)
 {
     struct buf path = {0};
@@ -34,14 +34,14 @@ static int choose_place(struct served *s, const struct options *o, unsigned rank
     return 0;
 }
 
-static int open_index(struct served *s, const struct options *o, const struct rank_place *place,
-                      struct err *err)
+static int open_index(struct daemon_site *s, const struct options *o,
+                      const struct rank_place *place, struct err *err)
 {
     unsigned rank = s->ranks->links.rank;
     int rc = roots_open(&s->roots, o, err);
 
     rc = rc ? rc : place->choose(s, o, rank, place->arg, err);
-    rc = rc ? rc : served_open_index(s, o, NULL, err);
+    rc = rc ? rc : daemon_site_open_index(s, o, NULL, err);
     if (rc == 0)
         log_line(LOG_LEVEL_INFO, "index rank=%u path=%s", rank, s->index_path);
     return rc;
@@ -54,7 +54,7 @@ struct scans {
     struct http_far *far;
 };
 
-int rank_open_runner(const struct served *s, const struct options *o, struct err *err,
+int rank_open_runner(const struct daemon_site *s, const struct options *o, struct err *err,
                      struct http_runner **ret)
 {
     const struct http_options h = {
@@ -62,7 +62,7 @@ int rank_open_runner(const struct served *s, const struct options *o, struct err
         .root_labels = (const char *const *)s->roots.labels,
         .root_paths = (const char *const *)s->roots.paths,
         .root_count = s->roots.count,
-        .workers = served_workers(s, o),
+        .workers = daemon_site_workers(s, o),
         .limits = {.query_memory = o->query_memory, .total_memory = o->total_memory},
         .version = DFT_VERSION,
         .build = DFT_BUILD_SUMMARY};
@@ -70,7 +70,8 @@ int rank_open_runner(const struct served *s, const struct options *o, struct err
     return http_runner_new(&h, err, ret);
 }
 
-static int open_scans(struct served *s, const struct options *o, struct scans *ret, struct err *err)
+static int open_scans(struct daemon_site *s, const struct options *o, struct scans *ret,
+                      struct err *err)
 {
     int rc = rank_open_runner(s, o, err, &ret->runner);
 
@@ -91,7 +92,7 @@ static void ignore_signals(void)
 /* A rank reports why it has no index only if rank 0 needs it: the same error may occur there. */
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place)
 {
-    struct served s = {.ranks = &r->ranks};
+    struct daemon_site s = {.ranks = &r->ranks};
     struct scans scans = {0};
     struct err err = {0};
 
@@ -107,7 +108,7 @@ void rank_serve(struct rank *r, const struct options *o, const struct rank_place
     rank_detach(r);
     http_far_free(scans.far);
     http_runner_free(scans.runner);
-    served_close(&s);
+    daemon_site_close(&s);
     err_done(&err);
 }
 

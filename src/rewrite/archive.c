@@ -1,7 +1,7 @@
 /* archive.c - a tar that was sent as a whole: lists its files, and copies each to a file of its
  * own.
  */
-#include "rewrite/outlet.h"
+#include "rewrite/archive_writer.h"
 
 #include "dftracerd/failpoint.h"
 #include "dftracerd/vec.h"
@@ -127,14 +127,14 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
     int rc = 0;
 
     while (rc == 0) {
-        uint64_t at = trace_tar_wants(walk);
+        uint64_t at = trace_tar_next_offset(walk);
         ssize_t n = at < a->size ? read_some(a, piece, at, err) : 0;
         if (n <= 0)
             return n < 0 ? (int)n : refuse_archive(at, err, "it is truncated");
         rc = trace_tar_next(walk, piece, (size_t)n, &m);
         if (rc == ERR_CORRUPT)
             return refuse_archive(at, err, trace_tar_error(walk));
-        if (rc == ERR_END && !trace_tar_is_between(walk))
+        if (rc == ERR_END && !trace_tar_is_between_members(walk))
             return refuse_archive(at, err, "it ends after a name record");
         rc = rc == 1 ? take_member(a, &m, err) : rc;
         if (rc == 0)

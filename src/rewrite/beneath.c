@@ -1,4 +1,5 @@
-/* beneath.c - opens a path component by component. */
+/* beneath.c - opens paths below a directory, component by component, never through a symbolic
+ * link. */
 #include "rewrite/beneath.h"
 
 #include "dftracerd/failpoint.h"
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool path_is_plain(struct text path, bool own)
+bool path_is_safe_below(struct text path, bool own)
 {
     struct text rest = path, part;
 
@@ -18,7 +19,7 @@ bool path_is_plain(struct text path, bool own)
         return false;
     while (text_split(&rest, '/', &part)) {
         if (!part.len || part.len > NAME_MAX || text_eq(part, TEXT(".")) ||
-            (!own && text_starts(part, TEXT(OUTLET_PREFIX))))
+            (!own && text_starts(part, TEXT(ARCHIVE_WRITER_PREFIX))))
             return false;
     }
     return true;
@@ -31,7 +32,7 @@ static int open_dir(int at, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opens a component. Takes `at`. */
+/* Opens a component, and closes `at` in every case. */
 static int open_part(int at, struct text part, bool make)
 {
     char name[NAME_MAX + 1];
@@ -66,7 +67,7 @@ int beneath_parent(int at, const char *path, bool make, const char **ret_last)
     return beneath_dir(at, (struct text){path, slash ? (size_t)(slash - path) : 0}, make);
 }
 
-size_t beneath_there(int at, const char *path)
+size_t beneath_existing_len(int at, const char *path)
 {
     size_t there = 0;
 
@@ -81,7 +82,7 @@ size_t beneath_there(int at, const char *path)
     return there;
 }
 
-void beneath_unmake(int at, const char *path, size_t there)
+void beneath_remove_empty(int at, const char *path, size_t there)
 {
     size_t len = strlen(path);
     int dir = 0;
@@ -108,7 +109,7 @@ int beneath_file(int at, const char *path)
     const char *last;
     struct stat st;
     int dir =
-        path_is_plain(text_of(path), false) ? beneath_parent(at, path, false, &last) : -ENOENT;
+        path_is_safe_below(text_of(path), false) ? beneath_parent(at, path, false, &last) : -ENOENT;
 
     if (dir < 0)
         return dir;

@@ -3,12 +3,12 @@
 #ifndef DFTRACERD_REWRITE_BENEATH_H
 #define DFTRACERD_REWRITE_BENEATH_H
 
-#include "rewrite/outlet.h"
+#include "rewrite/archive_writer.h"
 
 /* Returns whether the path is plain: relative, and no part is empty, `.`, `..` or longer than a
- * name can be. Without `own`, no part begins with OUTLET_PREFIX either, which marks incomplete
- * output. */
-bool path_is_plain(struct text path, bool own);
+ * name can be. Without `own`, no part begins with ARCHIVE_WRITER_PREFIX either, which marks
+ * incomplete output. */
+bool path_is_safe_below(struct text path, bool own);
 /* Opens the directory `path` below `at`; an empty path means `at` itself. `make`: creates missing
  * directories. Returns a *new* descriptor, or -errno. The path must be plain. */
 int beneath_dir(int at, struct text path, bool make);
@@ -17,9 +17,9 @@ int beneath_dir(int at, struct text path, bool make);
 int beneath_parent(int at, const char *path, bool make, const char **ret_last);
 /* Returns the length of the part of the path whose directories exist: beneath_parent() would create
  * the others. */
-size_t beneath_there(int at, const char *path);
+size_t beneath_existing_len(int at, const char *path);
 /* Removes the directories of a path beyond the first `there` bytes, as far as they are empty. */
-void beneath_unmake(int at, const char *path, size_t there);
+void beneath_remove_empty(int at, const char *path, size_t there);
 /* Opens a regular file for reading; returns -ENOENT for others. */
 int beneath_file(int at, const char *path);
 

@@ -9,18 +9,18 @@ void manifest_hash(struct jw *j, const void *hash)
     jw_str(j, text);
 }
 
-int manifest_put(struct outlet *outlet, const char *name, const struct buf *manifest,
-                 struct err *err)
+int manifest_put(struct archive_writer *archive_writer, const char *name,
+                 const struct buf *manifest, struct err *err)
 {
-    struct outlet_file *file = NULL;
-    int rc = outlet_file_new(outlet, err, &file);
+    struct archive_writer_file *file = NULL;
+    int rc = archive_writer_file_new(archive_writer, err, &file);
 
     if (rc < 0)
         return rc;
-    rc = outlet_file_write(file, (struct text){manifest->data, manifest->len}, err);
+    rc = archive_writer_file_write(file, (struct text){manifest->data, manifest->len}, err);
     if (rc < 0) {
-        outlet_file_drop(file);
+        archive_writer_file_drop(file);
         return rc;
     }
-    return outlet_file_finish(file, name, err);
+    return archive_writer_file_finish(file, name, err);
 }

@@ -9,8 +9,8 @@
     MEMBER_WRITTEN(name_, manifest_hash, "{'type':'string'}", .offset = offsetof(OBJECT, field), \
                    ##__VA_ARGS__)
 void manifest_hash(struct jw *j, const void *hash);
-/* Writes the manifest as the last file of the outlet. */
-int manifest_put(struct outlet *outlet, const char *name, const struct buf *manifest,
-                 struct err *err);
+/* Writes the manifest as the last file of the archive_writer. */
+int manifest_put(struct archive_writer *archive_writer, const char *name,
+                 const struct buf *manifest, struct err *err);
 
 #endif

@@ -8,7 +8,8 @@
 
 /* duration of a step */
 #define TURN_NS (50 * 1000000ll)
-/* Memory of a file until the end, here and in the outlet; its path is stored three times. */
+/* Memory of a file until the end, here and in the archive writer; its path is stored three
+ * times. */
 enum { FILE_BYTES = sizeof(struct organize_file) + 256 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -37,23 +38,23 @@ static int add_file(struct organize *o, struct organize_target *t)
     return f->path ? 0 : -ENOMEM;
 }
 
-/* The press sets the file's bytes and hash later, through pointers that it keeps. */
+/* The compressor sets the file's bytes and hash later, through pointers that it keeps. */
 static int end_file(struct organize_target *t, struct err *err)
 {
-    if (!t->press)
+    if (!t->compressor)
         return 0;
     struct organize_file *f = last_file(t);
-    struct press_file *press = t->press;
-    int rc = press_text(press, TEXT("]\n"), err);
+    struct compressor_file *compressor = t->compressor;
+    int rc = compressor_text(compressor, TEXT("]\n"), err);
 
-    organize_trace_added(f, 1);
-    f->text_bytes = press_text_bytes(press);
-    t->press = NULL;
+    organize_sidecar_added(f, 1);
+    f->text_bytes = compressor_text_bytes(compressor);
+    t->compressor = NULL;
     if (rc < 0) {
-        press_drop(press);
+        compressor_drop(compressor);
         return rc;
     }
-    return press_finish(press, f->path, &f->bytes, &f->hash, err);
+    return compressor_finish(compressor, f->path, &f->bytes, &f->hash, err);
 }
 
 static int begin_file(struct organize *o, struct organize_target *t, struct err *err)
@@ -61,10 +62,10 @@ static int begin_file(struct organize *o, struct organize_target *t, struct err 
     int rc = end_file(t, err);
 
     rc = rc < 0 ? rc : add_file(o, t);
-    rc = rc < 0 ? rc : press_open(o->press, err, &t->press);
-    rc = rc < 0 ? rc : press_text(t->press, TEXT("[\n"), err);
+    rc = rc < 0 ? rc : compressor_open(o->compressor, err, &t->compressor);
+    rc = rc < 0 ? rc : compressor_text(t->compressor, TEXT("[\n"), err);
     if (rc == 0)
-        organize_trace_added(last_file(t), 1);
+        organize_sidecar_added(last_file(t), 1);
     return rc;
 }
 
@@ -78,21 +79,21 @@ static int write_share(struct organize *o, const struct share *s, struct err *er
     if (rc < 0)
         return rc;
     struct organize_file *f = last_file(t);
-    organize_trace_added(f, s->added_lines);
-    organize_trace_lines(f, s->lines);
+    organize_sidecar_added(f, s->added_lines);
+    organize_sidecar_lines(f, s->lines);
     f->events += s->objects;
     rc = charge_up_to(&f->charge, f->added.cap);
     if (rc == 0 && s->added.len)
-        rc = press_text(t->press, s->added, err);
-    rc = rc < 0 ? rc : press_text(t->press, s->text, err);
-    return rc == 0 && s->cut ? press_text(t->press, TEXT("\n"), err) : rc;
+        rc = compressor_text(t->compressor, s->added, err);
+    rc = rc < 0 ? rc : compressor_text(t->compressor, s->text, err);
+    return rc == 0 && s->cut ? compressor_text(t->compressor, TEXT("\n"), err) : rc;
 }
 
 static int take_share(struct organize *o, const struct share *s, struct err *err)
 {
-    int rc = organize_trace_source(o, s->file);
+    int rc = organize_sidecar_source(o, s->file);
 
-    rc = rc < 0 ? rc : organize_trace_share(o, s);
+    rc = rc < 0 ? rc : organize_sidecar_share(o, s);
     rc = rc < 0 ? rc : provenance_flush(o->provenance, err);
     if (rc < 0 || s->target == SHARE_BRACKETS)
         return rc;
@@ -104,12 +105,12 @@ static int take_share(struct organize *o, const struct share *s, struct err *err
 
 static int finish_output(struct organize *o, struct err *err)
 {
-    int rc = organize_trace_source(o, UINT32_MAX);
+    int rc = organize_sidecar_source(o, UINT32_MAX);
 
     for (uint32_t i = 0; i < o->target_count && rc == 0; i++)
         rc = end_file(&o->targets[i], err);
-    rc = rc < 0 ? rc : press_flush(o->press, err);
-    rc = rc < 0 ? rc : organize_trace_end(o, err);
+    rc = rc < 0 ? rc : compressor_flush(o->compressor, err);
+    rc = rc < 0 ? rc : organize_sidecar_end(o, err);
     return rc < 0 ? rc : organize_write_manifest(o, err);
 }
 
@@ -128,19 +129,19 @@ static int open_all(struct organize *o, const struct selection *s,
                                   .group_count = (uint32_t)options->group_count,
                                   .file_bytes = o->chunk_bytes};
     rc = share_open(&share, err, &o->sharing);
-    rc = rc < 0
-             ? rc
-             : press_new(o->env->pool, o->outlet,
-                         &(struct press_options){.level = o->level, .budget = budget}, &o->press);
-    rc = rc < 0 ? rc : provenance_writer_new(o->outlet, err, &o->provenance);
+    rc = rc < 0 ? rc
+                : compressor_new(o->env->pool, o->archive_writer,
+                                 &(struct compressor_options){.level = o->level, .budget = budget},
+                                 &o->compressor);
+    rc = rc < 0 ? rc : provenance_writer_new(o->archive_writer, err, &o->provenance);
     o->literals = intern_new();
     if (rc == 0 && !o->literals)
         rc = -ENOMEM;
-    return rc < 0 ? rc : organize_trace_begin(o, err);
+    return rc < 0 ? rc : organize_sidecar_begin(o, err);
 }
 
 int organize_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *s,
-                  const struct organize_options *options, struct outlet *outlet,
+                  const struct organize_options *options, struct archive_writer *archive_writer,
                   struct budget *budget, struct err *err, struct organize **ret)
 {
     struct organize *o = aligned_alloc(64, (sizeof(*o) + 63) & ~(size_t)63);
@@ -150,7 +151,7 @@ int organize_open(const struct query_env *env, struct snapshot *snapshot, const 
     memset(o, 0, sizeof(*o));
     o->env = env;
     o->snapshot = snapshot;
-    o->outlet = outlet;
+    o->archive_writer = archive_writer;
     o->charge.budget = budget;
     int rc = open_all(o, s, options, budget, err);
     if (rc < 0) {
@@ -172,7 +173,7 @@ int organize_next(struct organize *o, struct err *err)
     struct share share;
     int rc = 0;
 
-    while (rc == 0 && !outlet_is_ready(o->outlet) && clock_mono_ns() < until) {
+    while (rc == 0 && !archive_writer_is_ready(o->archive_writer) && clock_mono_ns() < until) {
         rc = share_next(o->sharing, err, &share);
         rc = rc < 0 ? rc : take_share(o, &share, err);
     }
@@ -190,7 +191,7 @@ struct text organize_manifest(const struct organize *o)
 
 static void target_done(struct organize_target *t)
 {
-    press_drop(t->press);
+    compressor_drop(t->compressor);
     for (size_t i = 0; i < t->files.count; i++) {
         buf_done(&t->files.at[i]->added);
         charge_done(&t->files.at[i]->charge);
@@ -207,12 +208,12 @@ void organize_free(struct organize *o)
     if (!o)
         return;
     share_close(o->sharing);
-    /* The press has pointers to sizes of files that wait in it, so it is freed first. */
+    /* The compressor has pointers to sizes of files that wait in it, so it is freed first. */
     for (uint32_t i = 0; o->targets && i < o->target_count; i++) {
-        press_drop(o->targets[i].press);
-        o->targets[i].press = NULL;
+        compressor_drop(o->targets[i].compressor);
+        o->targets[i].compressor = NULL;
     }
-    press_free(o->press);
+    compressor_free(o->compressor);
     for (uint32_t i = 0; o->targets && i < o->target_count; i++)
         target_done(&o->targets[i]);
     provenance_writer_free(o->provenance);

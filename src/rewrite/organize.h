@@ -9,7 +9,7 @@
 
 #define ORGANIZE_REST "_rest"
 
-/* A file of a group. Its bytes and hash are known after the press has written it. */
+/* A file of a group. Its bytes and hash are known after the compressor has written it. */
 struct organize_file {
     char *path;
     uint64_t lines, events, text_bytes, bytes; /* lines: lines from sources */
@@ -22,7 +22,7 @@ struct organize_target {
     char *name;
     char *query; /* NULL for the rest */
     bool dropped;
-    struct press_file *press; /* the current file; NULL if there is none */
+    struct compressor_file *compressor; /* the current file; NULL if there is none */
     VEC(struct organize_file *) files;
     uint64_t lines, events;
 };
@@ -38,12 +38,12 @@ struct organize_source {
 struct organize {
     const struct query_env *env;
     struct snapshot *snapshot;
-    struct outlet *outlet;
+    struct archive_writer *archive_writer;
     struct charge charge; /* for the list of files */
     struct query *all, **queries;
     size_t query_count;
     struct sharing *sharing;
-    struct press *press;
+    struct compressor *compressor;
     struct provenance_writer *provenance;
     struct organize_target *targets; /* groups, then the rest */
     uint32_t target_count;
@@ -77,17 +77,17 @@ int organize_queries(struct organize *o, const struct selection *s,
                      struct err *err);
 /* organize_trace.c: writes the records of the sidecar. */
 /* begins the sidecar, and writes its targets */
-int organize_trace_begin(struct organize *o, struct err *err);
+int organize_sidecar_begin(struct organize *o, struct err *err);
 /* begins a source; those before it have ended */
-int organize_trace_source(struct organize *o, uint32_t file);
+int organize_sidecar_source(struct organize *o, uint32_t file);
 /* records that text of the source goes to a target */
-int organize_trace_share(struct organize *o, const struct share *s);
-/* records lines in the file that are from no source */
-void organize_trace_added(struct organize_file *f, uint64_t lines);
+int organize_sidecar_share(struct organize *o, const struct share *s);
+/* records lines that were added to the file and are in no source */
+void organize_sidecar_added(struct organize_file *f, uint64_t lines);
 /* records lines from a source */
-void organize_trace_lines(struct organize_file *f, uint64_t lines);
-/* writes all files, and the end of the sidecar */
-int organize_trace_end(struct organize *o, struct err *err);
+void organize_sidecar_lines(struct organize_file *f, uint64_t lines);
+/* writes the records of all files, and ends the sidecar */
+int organize_sidecar_end(struct organize *o, struct err *err);
 /* organize_manifest.c: writes the manifest to o->manifest, and as the last file. */
 int organize_write_manifest(struct organize *o, struct err *err);
 

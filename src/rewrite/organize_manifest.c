@@ -110,5 +110,5 @@ int organize_write_manifest(struct organize *o, struct err *err)
     o->head.provenance = PROVENANCE_NAME;
     o->head.complete = query_complete(o->all);
     int rc = format_object(&organized_type, o, true, &o->manifest);
-    return rc == ERR_END ? manifest_put(o->outlet, MANIFEST_NAME, &o->manifest, err) : rc;
+    return rc == ERR_END ? manifest_put(o->archive_writer, MANIFEST_NAME, &o->manifest, err) : rc;
 }

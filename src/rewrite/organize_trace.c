@@ -13,7 +13,7 @@ static void put_record(struct organize *o, enum provenance_type type, const stru
     provenance_put(o->provenance, type, (struct text){payload->data, payload->len});
 }
 
-int organize_trace_begin(struct organize *o, struct err *err)
+int organize_sidecar_begin(struct organize *o, struct err *err)
 {
     for (uint32_t i = 0; i < o->target_count; i++) {
         buf_clear(&o->record);
@@ -75,7 +75,7 @@ static int add_brackets(struct organize *o, struct text lines)
     return 0;
 }
 
-int organize_trace_share(struct organize *o, const struct share *s)
+int organize_sidecar_share(struct organize *o, const struct share *s)
 {
     struct organize_source *source = &o->sources[o->source_at - 1];
 
@@ -95,7 +95,7 @@ int organize_trace_share(struct organize *o, const struct share *s)
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-int organize_trace_source(struct organize *o, uint32_t file)
+int organize_sidecar_source(struct organize *o, uint32_t file)
 {
     while (!o->source_at || o->sources[o->source_at - 1].file != file) {
         if (o->source_at) {
@@ -126,12 +126,12 @@ static void end_pair(struct organize_file *f)
     f->since = f->adding = 0;
 }
 
-void organize_trace_added(struct organize_file *f, uint64_t lines)
+void organize_sidecar_added(struct organize_file *f, uint64_t lines)
 {
     f->adding += lines;
 }
 
-void organize_trace_lines(struct organize_file *f, uint64_t lines)
+void organize_sidecar_lines(struct organize_file *f, uint64_t lines)
 {
     if (lines && f->adding)
         end_pair(f);
@@ -166,7 +166,7 @@ static int put_file(struct organize *o, uint32_t target, struct organize_file *f
     return rc < 0 ? rc : provenance_flush(o->provenance, err);
 }
 
-int organize_trace_end(struct organize *o, struct err *err)
+int organize_sidecar_end(struct organize *o, struct err *err)
 {
     int rc = 0;
 

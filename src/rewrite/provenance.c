@@ -62,14 +62,15 @@ bool hash_take(struct text *from, struct hash128 *ret)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct provenance_writer {
-    struct outlet_file *file; /* NULL after the end */
+    struct archive_writer_file *file; /* NULL after the end */
     ZSTD_CCtx *zstd;
     struct buf records, packed;
     struct hasher text, bytes;
     uint64_t size;
 };
 
-int provenance_writer_new(struct outlet *outlet, struct err *err, struct provenance_writer **ret)
+int provenance_writer_new(struct archive_writer *archive_writer, struct err *err,
+                          struct provenance_writer **ret)
 {
     struct provenance_writer *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
 
@@ -80,7 +81,7 @@ int provenance_writer_new(struct outlet *outlet, struct err *err, struct provena
     hasher_begin(&w->bytes, 0);
     buf_append(&w->records, magic, sizeof(magic));
     w->zstd = ZSTD_createCCtx();
-    int rc = w->zstd ? outlet_file_new(outlet, err, &w->file) : -ENOMEM;
+    int rc = w->zstd ? archive_writer_file_new(archive_writer, err, &w->file) : -ENOMEM;
     if (rc < 0) {
         provenance_writer_free(w);
         return err_set_code(err, rc);
@@ -95,7 +96,7 @@ void provenance_writer_free(struct provenance_writer *w)
 {
     if (!w)
         return;
-    outlet_file_drop(w->file);
+    archive_writer_file_drop(w->file);
     ZSTD_freeCCtx(w->zstd);
     buf_done(&w->records);
     buf_done(&w->packed);
@@ -141,7 +142,7 @@ static int write_packed(struct provenance_writer *w, ZSTD_EndDirective end, stru
         return err_set_code(err, rc);
     hasher_add(&w->bytes, w->packed.data, w->packed.len);
     w->size += w->packed.len;
-    return outlet_file_write(w->file, (struct text){w->packed.data, w->packed.len}, err);
+    return archive_writer_file_write(w->file, (struct text){w->packed.data, w->packed.len}, err);
 }
 
 int provenance_flush(struct provenance_writer *w, struct err *err)
@@ -164,9 +165,9 @@ int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct h
         return rc;
     *ret_bytes = w->size;
     *ret_hash = hasher_end(&w->bytes);
-    struct outlet_file *file = w->file;
+    struct archive_writer_file *file = w->file;
     w->file = NULL;
-    return outlet_file_finish(file, PROVENANCE_NAME, err);
+    return archive_writer_file_finish(file, PROVENANCE_NAME, err);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -37,14 +37,15 @@ bool hash_take(struct text *from, struct hash128 *ret);
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct provenance_writer;
-int provenance_writer_new(struct outlet *outlet, struct err *err, struct provenance_writer **ret);
+int provenance_writer_new(struct archive_writer *archive_writer, struct err *err,
+                          struct provenance_writer **ret);
 /* NULL-safe; drops an incomplete file */
 void provenance_writer_free(struct provenance_writer *w);
 /* Appends a record. Errors are sticky: the next flush or finish returns them. */
 void provenance_put(struct provenance_writer *w, enum provenance_type type, struct text payload);
 /* Compresses and writes buffered records if there are many. */
 int provenance_flush(struct provenance_writer *w, struct err *err);
-/* Writes the last record, and passes the file to the outlet. */
+/* Writes the last record, and passes the file to the archive_writer. */
 int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct hash128 *ret_hash,
                       struct err *err);
 

@@ -16,17 +16,17 @@ static int bad(struct err *err, const char *what)
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* Files are written in the order of their sources: the other press is flushed first. */
+/* Files are written in the order of their sources: the other compressor is flushed first. */
 static int begin_source(struct reconstruct *r, struct err *err)
 {
     if (r->file || r->source_at == r->sources.count)
         return bad(err, "a source starts inside another source");
-    struct press *press =
+    struct compressor *compressor =
         text_ends(text_of(r->sources.at[r->source_at++].output), TEXT(".gz")) ? r->gzip : r->text;
-    int rc = press_flush(press == r->gzip ? r->text : r->gzip, err);
+    int rc = compressor_flush(compressor == r->gzip ? r->text : r->gzip, err);
     hasher_begin(&r->hasher, 0);
     r->newline = false;
-    return rc < 0 ? rc : press_open(press, err, &r->file);
+    return rc < 0 ? rc : compressor_open(compressor, err, &r->file);
 }
 
 static int end_source(struct reconstruct *r, struct err *err)
@@ -45,9 +45,9 @@ static int end_source(struct reconstruct *r, struct err *err)
     else if (s->missing_lines)
         s->state = RECONSTRUCT_INCOMPLETE;
     r->proved += !s->unproved;
-    struct press_file *file = r->file;
+    struct compressor_file *file = r->file;
     r->file = NULL;
-    return press_finish(file, s->output, NULL, NULL, err);
+    return compressor_finish(file, s->output, NULL, NULL, err);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -107,7 +107,7 @@ static int next_record(struct reconstruct *r, struct err *err)
 /* ---- public functions ------------------------------------------------------------------------ */
 
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
-                     struct outlet *outlet, struct budget *budget, struct err *err,
+                     struct archive_writer *archive_writer, struct budget *budget, struct err *err,
                      struct reconstruct **ret)
 {
     struct reconstruct *r = aligned_alloc(64, (sizeof(*r) + 63) & ~(size_t)63);
@@ -118,16 +118,19 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
     r->dir = dir;
     r->archive = options->archive;
     r->form = options->form;
-    r->outlet = outlet;
+    r->archive_writer = archive_writer;
     r->budget = r->charge.budget = budget;
     r->provenance_fd = -1;
     r->complete = true;
     int rc = reconstruct_read_sidecar(r, err);
-    rc = rc < 0 ? rc : press_new(pool, outlet, &(struct press_options){.budget = budget}, &r->text);
     rc = rc < 0 ? rc
-                : press_new(pool, outlet,
-                            &(struct press_options){.level = options->level, .budget = budget},
-                            &r->gzip);
+                : compressor_new(pool, archive_writer,
+                                 &(struct compressor_options){.budget = budget}, &r->text);
+    rc = rc < 0 ? rc
+                : compressor_new(
+                      pool, archive_writer,
+                      &(struct compressor_options){.level = options->level, .budget = budget},
+                      &r->gzip);
     if (rc < 0) {
         reconstruct_free(r);
         return err_set_code(err, rc);
@@ -146,16 +149,17 @@ int reconstruct_next(struct reconstruct *r, struct err *err)
     int64_t until = clock_mono_ns() + TURN_NS;
     int rc = budget_check(r->budget);
 
-    for (unsigned n = 0;
-         rc == 0 && (n % 64 || (!outlet_is_ready(r->outlet) && clock_mono_ns() < until)); n++) {
+    for (unsigned n = 0; rc == 0 && (n % 64 || (!archive_writer_is_ready(r->archive_writer) &&
+                                                clock_mono_ns() < until));
+         n++) {
         if (r->run_lines)
             rc = follow_run(r, err);
         else
             rc = r->runs.len ? next_run(r, err) : next_record(r, err);
     }
     if (rc == ERR_END) {
-        rc = r->file ? bad(err, "a source has no end") : press_flush(r->text, err);
-        rc = rc < 0 ? rc : press_flush(r->gzip, err);
+        rc = r->file ? bad(err, "a source has no end") : compressor_flush(r->text, err);
+        rc = rc < 0 ? rc : compressor_flush(r->gzip, err);
         rc = rc < 0 ? rc : reconstruct_write_report(r, err);
         rc = rc < 0 ? rc : ERR_END;
     }
@@ -185,9 +189,9 @@ void reconstruct_free(struct reconstruct *r)
 {
     if (!r)
         return;
-    press_drop(r->file);
-    press_free(r->text);
-    press_free(r->gzip);
+    compressor_drop(r->file);
+    compressor_free(r->text);
+    compressor_free(r->gzip);
     provenance_reader_free(r->provenance);
     if (r->provenance_fd >= 0)
         close(r->provenance_fd);

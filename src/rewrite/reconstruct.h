@@ -51,10 +51,10 @@ struct reconstruct {
     int dir;
     struct archive *archive; /* read instead of `dir`, or NULL */
     enum reconstruct_form form;
-    struct outlet *outlet;
+    struct archive_writer *archive_writer;
     struct budget *budget;
-    struct charge charge;      /* for memory that grows with the sidecar */
-    struct press *text, *gzip; /* each file is written by one of them */
+    struct charge charge;           /* for memory that grows with the sidecar */
+    struct compressor *text, *gzip; /* each file is written by one of them */
     struct reconstruct_target *targets;
     uint32_t target_count;
     VEC(struct reconstruct_source) sources;
@@ -64,7 +64,7 @@ struct reconstruct {
     int provenance_fd;
     struct text runs;                          /* rest of the current record */
     uint64_t run_what, run_literal, run_lines; /* rest of the current run */
-    struct press_file *file;                   /* output of the current source */
+    struct compressor_file *file;              /* output of the current source */
     struct hasher hasher;                      /* hash of its text */
     /* the end of its last line has not been written yet */
     bool newline;

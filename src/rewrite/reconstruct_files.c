@@ -17,7 +17,7 @@ int reconstruct_find(const char *base, const char *path)
 
     while (name.len && name.ptr[name.len - 1] == '/')
         name.len--;
-    if (!path_is_plain(name, false))
+    if (!path_is_safe_below(name, false))
         return -ENOENT;
     int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = dir < 0 ? -errno : 0;
     fd = fd < 0 ? fd : beneath_dir(dir, name, false);

@@ -162,7 +162,7 @@ static int name_outputs(struct reconstruct *r, struct err *err)
         if (rc < 0)
             break;
         struct text name = text_of(s->output);
-        if (!path_is_plain(name, true) || text_eq(name, TEXT(REPORT_NAME)) ||
+        if (!path_is_safe_below(name, true) || text_eq(name, TEXT(REPORT_NAME)) ||
             intern_find(outputs, name) >= 0)
             rc = err_set(err, ERR_CORRUPT,
                          PROVENANCE_NAME " contains the name of a file that cannot be created: %s",

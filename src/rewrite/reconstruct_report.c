@@ -76,5 +76,5 @@ const struct object_type reconstructed_type = {"Reconstructed", MEMBERS(members)
 int reconstruct_write_report(struct reconstruct *r, struct err *err)
 {
     int rc = format_object(&reconstructed_type, r, true, &r->report);
-    return rc == ERR_END ? manifest_put(r->outlet, REPORT_NAME, &r->report, err) : rc;
+    return rc == ERR_END ? manifest_put(r->archive_writer, REPORT_NAME, &r->report, err) : rc;
 }

@@ -16,7 +16,7 @@ static int put_text(struct reconstruct *r, struct text text, struct err *err)
     }
     s->written += text.len;
     hasher_add(&r->hasher, text.ptr, text.len);
-    return press_text(r->file, text, err);
+    return compressor_text(r->file, text, err);
 }
 
 int reconstruct_end_line(struct reconstruct *r, struct err *err)

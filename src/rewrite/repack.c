@@ -30,15 +30,15 @@ struct written {
     struct hash128 text_hash; /* REPACK_PGZIP: hash of the text */
     char text[300];
 };
-/* Memory of a file until the end, here and in the outlet. */
+/* Memory of a file until the end, here and in the archive_writer. */
 enum { WRITTEN_BYTES = sizeof(struct written) + 512 };
 struct repack {
     struct query *query;
     struct charge charge; /* for `written` */
-    struct outlet *outlet;
+    struct archive_writer *archive_writer;
     struct repack_options o;
-    struct press *press;
-    struct press_file *file; /* current file */
+    struct compressor *compressor;
+    struct compressor_file *file; /* current file */
     VEC(struct written *) written;
     struct view *view;        /* the lines; later the lines that are read for the check */
     struct text_range *range; /* text of the current file */
@@ -96,18 +96,20 @@ static int open_view(struct repack *r, struct err *err)
     return view_open(r->query, &o, err, &r->view);
 }
 
-int repack_open(struct query *q, struct pool *pool, struct budget *budget, struct outlet *outlet,
-                const struct repack_options *options, struct err *err, struct repack **ret)
+int repack_open(struct query *q, struct pool *pool, struct budget *budget,
+                struct archive_writer *archive_writer, const struct repack_options *options,
+                struct err *err, struct repack **ret)
 {
     struct repack *r = calloc(1, sizeof *r);
     if (!r)
         return -ENOMEM;
-    *r = (struct repack){.query = q, .charge.budget = budget, .outlet = outlet, .o = *options};
+    *r = (struct repack){
+        .query = q, .charge.budget = budget, .archive_writer = archive_writer, .o = *options};
     pthread_mutex_init(&r->lock, NULL);
-    struct press_options o = {.level = options->level, .budget = budget, .arg = r};
+    struct compressor_options o = {.level = options->level, .budget = budget, .arg = r};
     if (options->verify && options->kind != REPACK_PGZIP)
         o.check = check_text;
-    int rc = press_new(pool, outlet, &o, &r->press);
+    int rc = compressor_new(pool, archive_writer, &o, &r->compressor);
     if (rc == 0 && options->kind != REPACK_PGZIP)
         rc = open_view(r, err);
     if (rc == 0 && !(r->hasher = aligned_alloc(_Alignof(struct hasher), sizeof *r->hasher)))
@@ -124,8 +126,8 @@ void repack_close(struct repack *r)
         return;
     view_close(r->view);
     text_range_close(r->range);
-    press_drop(r->file);
-    press_free(r->press);
+    compressor_drop(r->file);
+    compressor_free(r->compressor);
     for (size_t i = 0; i < r->written.count; i++)
         free(r->written.at[i]);
     vec_done(&r->written);
@@ -156,16 +158,16 @@ static int begin_file(struct repack *r, struct err *err)
         return -ENOMEM;
     w->name = w->text;
     r->written.at[r->written.count++] = w;
-    return press_open(r->press, err, &r->file);
+    return compressor_open(r->compressor, err, &r->file);
 }
 
 static int end_file(struct repack *r, const char *name, struct err *err)
 {
     struct written *w = current_file(r);
-    struct press_file *f = r->file;
-    w->text_bytes = press_text_bytes(f);
+    struct compressor_file *f = r->file;
+    w->text_bytes = compressor_text_bytes(f);
     r->file = NULL;
-    return press_finish(f, name, &w->bytes, &w->hash, err);
+    return compressor_finish(f, name, &w->bytes, &w->hash, err);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -173,7 +175,7 @@ static int end_file(struct repack *r, const char *name, struct err *err)
 static int begin_trace(struct repack *r, struct err *err)
 {
     int rc = begin_file(r, err);
-    return rc < 0 ? rc : press_text(r->file, TEXT("[\n"), err);
+    return rc < 0 ? rc : compressor_text(r->file, TEXT("[\n"), err);
 }
 
 static int end_trace(struct repack *r, struct err *err)
@@ -184,7 +186,7 @@ static int end_trace(struct repack *r, struct err *err)
         snprintf(w->name, sizeof w->text, "%s%s", r->o.name, gz);
     else
         snprintf(w->name, sizeof w->text, "%s-%zu.pfw%s", r->o.name, r->written.count, gz);
-    int rc = press_text(r->file, TEXT("]\n"), err);
+    int rc = compressor_text(r->file, TEXT("]\n"), err);
     return rc < 0 ? rc : end_file(r, w->name, err);
 }
 
@@ -192,7 +194,7 @@ static int end_trace(struct repack *r, struct err *err)
  * completes a file. */
 static struct text take_lines(const struct repack *r, struct text text)
 {
-    uint64_t have = press_text_bytes(r->file), max = r->o.chunk_bytes;
+    uint64_t have = compressor_text_bytes(r->file), max = r->o.chunk_bytes;
     if (r->o.kind != REPACK_SPLIT || have + text.len < max)
         return text;
     size_t from = have < max ? (size_t)(max - have) : 0;
@@ -220,10 +222,11 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
             return rc;
         struct text part = take_lines(r, text);
         current_file(r)->lines += count_lines(part);
-        rc = press_text(r->file, part, err);
+        rc = compressor_text(r->file, part, err);
         text.ptr += part.len;
         text.len -= part.len;
-        if (rc == 0 && r->o.kind == REPACK_SPLIT && press_text_bytes(r->file) >= r->o.chunk_bytes)
+        if (rc == 0 && r->o.kind == REPACK_SPLIT &&
+            compressor_text_bytes(r->file) >= r->o.chunk_bytes)
             rc = end_trace(r, err);
     }
     return rc;
@@ -270,7 +273,7 @@ static int copy_some(struct repack *r, struct err *err)
     struct text text = {r->text.data, r->text.len};
     hasher_add(r->hasher, text.ptr, text.len);
     current_file(r)->lines += count_lines(text);
-    int put = press_text(r->file, text, err);
+    int put = compressor_text(r->file, text, err);
     if (put < 0 || rc == 0)
         return put;
     current_file(r)->text_hash = hasher_end(r->hasher);
@@ -349,9 +352,9 @@ static int write_manifest(struct repack *r, struct err *err)
     r->head.hash_written = sum_hash(&r->out);
     int rc = format_object(&repacked_type, r, true, &r->manifest);
     r->state = FINISHED;
-    if (rc != ERR_END || outlet_is_body(r->outlet))
+    if (rc != ERR_END || archive_writer_is_body(r->archive_writer))
         return rc == ERR_END ? 0 : rc;
-    return manifest_put(r->outlet, "manifest.json", &r->manifest, err);
+    return manifest_put(r->archive_writer, "manifest.json", &r->manifest, err);
 }
 
 struct text repack_manifest(const struct repack *r)
@@ -382,7 +385,7 @@ static int end_writing(struct repack *r, struct err *err)
     if (rc == 0 && r->file)
         rc = end_trace(r, err);
     if (rc == 0)
-        rc = press_flush(r->press, err);
+        rc = compressor_flush(r->compressor, err);
     if (rc < 0 || r->o.kind == REPACK_PGZIP || !r->o.verify)
         return rc < 0 ? rc : write_manifest(r, err);
     r->state = CHECKING;

@@ -1,6 +1,6 @@
 /* tar.c - tar archives as a stream: POSIX ustar headers, and pax records for values that do not
  * fit. */
-#include "rewrite/outlet.h"
+#include "rewrite/archive_writer.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -84,7 +84,7 @@ static void compare(const struct result *a, const struct result *b)
     }
     need(!a->whole ||
          (a->info.file_offset == b->info.file_offset && a->info.members == b->info.members));
-    need(!a->whole || a->info.in_member == b->info.in_member);
+    need(!a->whole || a->info.in_gzip_member == b->info.in_gzip_member);
 }
 
 /* Where nothing is damaged the text from a checkpoint on is the same; elsewhere it must only be
@@ -171,7 +171,7 @@ static void compare_plain(const struct result *r, const uint8_t *data, size_t si
     need(r->len >= p.len && memcmp(r->text, p.text, p.len) == 0);
     if (p.all && r->whole)
         need(r->len == p.len && r->damage_count == 0 && r->info.members == p.members &&
-             !r->info.in_member);
+             !r->info.in_gzip_member);
     need(!p.bad || !r->whole || r->damage_count > 0);
     free(p.text);
 }

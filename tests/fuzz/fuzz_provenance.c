@@ -98,7 +98,8 @@ static void read_records(const struct buf *file)
 }
 
 /* All of it is to be sent, in steps as http takes them. */
-static void reconstruct_all(struct reconstruct *r, struct outlet *outlet, struct err *err)
+static void reconstruct_all(struct reconstruct *r, struct archive_writer *archive_writer,
+                            struct err *err)
 {
     struct buf out = {0};
     int rc = 0;
@@ -106,7 +107,7 @@ static void reconstruct_all(struct reconstruct *r, struct outlet *outlet, struct
     for (unsigned i = 0; rc == 0 && i < STEPS_MAX; i++) {
         rc = reconstruct_next(r, err);
         for (int sent = rc < 0 && rc != ERR_END ? rc : 0; sent == 0;) {
-            sent = outlet_send(outlet, 1 << 20, &out, err);
+            sent = archive_writer_send(archive_writer, 1 << 20, &out, err);
             assert(out.len < SENT_MAX);
             buf_clear(&out);
         }
@@ -122,18 +123,18 @@ static void reconstruct(void)
     struct budget budget = {.memory_limit = MEMORY};
     struct disk_budget disk = {.limit = 8 << 20};
     struct err err = {0};
-    struct outlet *outlet = NULL;
+    struct archive_writer *archive_writer = NULL;
     struct reconstruct *r = NULL;
     int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    assert(dir >= 0 && outlet_tar_new("/tmp", &disk, 0, &outlet) == 0);
-    int rc = reconstruct_open(dir, NULL, &options, outlet, &budget, &err, &r);
+    assert(dir >= 0 && archive_writer_tar_new("/tmp", &disk, 0, &archive_writer) == 0);
+    int rc = reconstruct_open(dir, NULL, &options, archive_writer, &budget, &err, &r);
     if (rc == 0)
-        reconstruct_all(r, outlet, &err);
+        reconstruct_all(r, archive_writer, &err);
     else
         assert(err.text[0] || rc == -ENOMEM || rc == ERR_MEMORY_LIMIT);
     reconstruct_free(r);
-    outlet_free(outlet);
+    archive_writer_free(archive_writer);
     close(dir);
     assert(atomic_load(&budget.memory_used) == 0 && disk.used == 0);
     err_done(&err);

@@ -25,10 +25,10 @@ static void begin(void)
 {
     char name[16];
 
-    if (!ix.terms)
-        ix.terms = terms_new(4 << 20, 0.01, NULL);
+    if (!ix.index_params)
+        ix.index_params = index_params_new(4 << 20, 0.01, NULL);
     ix.texts = texts_new();
-    assert(ix.terms && ix.texts);
+    assert(ix.index_params && ix.texts);
     for (int i = 0; i < 40; i++)
         texts_add(ix.texts, (struct text){name, (size_t)snprintf(name, sizeof name, "text %d", i)});
 }
@@ -57,7 +57,7 @@ static void read_body(const struct view *v)
         assert(trace_damage_name((enum trace_damage_kind)f->damage[i].kind));
     for (uint32_t i = 0; i < f->process_count; i++)
         texts_get(ix.texts, f->processes[i].host);
-    for (unsigned i = 0; v->filters && i < v->terms->dimension_count; i++)
+    for (unsigned i = 0; v->filters && i < v->index_params->dimension_count; i++)
         if (v->filters[i].bits)
             bloom_may_have(v->filters[i].bits, v->filters[i].len, i * 0x9E3779B97F4A7C15u);
 }

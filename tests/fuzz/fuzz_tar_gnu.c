@@ -108,7 +108,7 @@ static bool list_by_walk(const char *text, size_t size, struct buf *out, bool *r
     uint64_t at;
     int rc = 0;
 
-    while (t && rc >= 0 && (at = trace_tar_wants(t)) < size) {
+    while (t && rc >= 0 && (at = trace_tar_next_offset(t)) < size) {
         rc = trace_tar_next(t, text + at, size - (size_t)at, &m);
         sparse = sparse || (rc == 1 && m.kind == TRACE_TAR_SPARSE);
         if (rc != 1 || m.kind != TRACE_TAR_FILE)

@@ -21,14 +21,14 @@ static int walk(const char *text, size_t size, size_t step, struct buf *out)
     uint64_t at, end = 0;
     int rc = 0;
 
-    while (t && rc >= 0 && (at = trace_tar_wants(t)) < size) {
+    while (t && rc >= 0 && (at = trace_tar_next_offset(t)) < size) {
         size_t n = size - at < step ? (size_t)(size - at) : step;
         rc = trace_tar_next(t, text + at, n, &m);
-        need(rc <= 1 && (rc < 0 || trace_tar_wants(t) > at));
+        need(rc <= 1 && (rc < 0 || trace_tar_next_offset(t) > at));
         if (rc != 1)
             continue;
         need(m.offset >= end + 512 && m.offset % 512 == 0 && m.size <= INT64_MAX);
-        need(trace_tar_wants(t) >= m.offset + m.size);
+        need(trace_tar_next_offset(t) >= m.offset + m.size);
         need(m.name.ptr[m.name.len] == '\0' && *m.name.ptr != '/');
         end = m.offset + m.size;
         buf_text(out, m.name);

@@ -159,8 +159,8 @@ static bool __attribute__((unused)) same_reading(const struct reading *a, const 
     trace_reader_info(a->reader, &x);
     trace_reader_info(b->reader, &y);
     return x.format == y.format && x.file_offset == y.file_offset &&
-           x.text_offset == y.text_offset && x.members == y.members && x.in_member == y.in_member &&
-           x.empty == y.empty;
+           x.text_offset == y.text_offset && x.members == y.members &&
+           x.in_gzip_member == y.in_gzip_member && x.empty == y.empty;
 }
 
 /* Calls visit for every real trace (of folders that are wanted: check.h); false when there are

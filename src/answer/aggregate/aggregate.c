@@ -80,9 +80,9 @@ static int name_system_columns(struct aggregate *a, const struct groups *found)
 
     if (!used)
         return -ENOMEM;
-    for (unsigned m = p->plain_measures; m < p->measure_count; m++) {
+    for (unsigned m = p->requested_measures; m < p->measure_count; m++) {
         for (uint32_t g = 0; g < s->map.table.count && !used[m]; g++) {
-            const struct cell *c = group_slot(s, g, m);
+            const struct int_moments *c = group_slot(s, g, m);
             used[m] = c->count || c->more >> 1;
         }
         for (uint32_t g = 0; g < d->table.count && !used[m]; g++)

@@ -39,7 +39,7 @@ static const void *slot_at(const struct column_block *b, size_t i, unsigned acc)
     return b->records + i * b->stride + b->set->accs[acc].at;
 }
 
-static inline void look_at_cell(struct alike *a, const struct cell *c)
+static inline void look_at_cell(struct alike *a, const struct int_moments *c)
 {
     bool some = c->count > 0;
 
@@ -68,7 +68,7 @@ static void look_at_cells(struct column_block *b, unsigned measure)
     if (b->looked && b->of == measure)
         return;
     for (size_t i = 0; i < n; i++) {
-        const struct cell *c = slot_at(b, i, measure);
+        const struct int_moments *c = slot_at(b, i, measure);
         look_at_cell(&a, c);
         nulls += c->count == 0;
     }
@@ -83,20 +83,20 @@ static bool fill_measure(const struct row_reader *t, struct column_block *b,
                          struct vector *v)
 {
     if (what->of >= plan_measures(t->plan, b->rows->set) ||
-        t->found->doubles.set[b->rows->set].fine.count)
+        t->found->doubles.set[b->rows->set].float_moments.count)
         return false;
     look_at_cells(b, what->of);
     if (b->alike.large || (b->alike.nano && b->alike.micro))
         return false;
-    size_t at = what->what == OUTPUT_SUM   ? offsetof(struct cell, sum)
-                : what->what == OUTPUT_MIN ? offsetof(struct cell, min)
-                                           : offsetof(struct cell, max);
+    size_t at = what->what == OUTPUT_SUM   ? offsetof(struct int_moments, sum)
+                : what->what == OUTPUT_MIN ? offsetof(struct int_moments, min)
+                                           : offsetof(struct int_moments, max);
     copy_numbers(b, b->set->accs[what->of].at + at, m->i);
     v->valid = b->nulls ? m->valid : NULL;
     if (b->nulls)
         memset(m->valid, 0, sizeof(m->valid));
     for (size_t i = 0; b->nulls && i < b->count; i++) {
-        bool some = ((const struct cell *)slot_at(b, i, what->of))->count > 0;
+        bool some = ((const struct int_moments *)slot_at(b, i, what->of))->count > 0;
         m->valid[i / 64] |= (uint64_t)some << i % 64;
         m->i[i] = some ? m->i[i] : 0;
     }
@@ -247,7 +247,7 @@ static void see_row(const struct row_reader *t, uint32_t set, uint32_t group, st
     struct seen *s = seen;
 
     for (unsigned m = 0; m < plan_measures(p, set); m++, s++) {
-        const struct cell *c = group_slot(records, group, m);
+        const struct int_moments *c = group_slot(records, group, m);
         look_at_cell(&s->alike, c);
         if (c->count == 0)
             continue;
@@ -285,12 +285,13 @@ static bool column_flags(const struct row_reader *t, const struct output_column 
 {
     const struct aggregate_plan *p = t->plan;
     const struct set_doubles *d = t->found->doubles.set;
-    bool fine = d[SET_EVENT].fine.count || d[SET_PROFILE].fine.count || d[SET_SYSTEM].fine.count;
+    bool float_moments = d[SET_EVENT].float_moments.count || d[SET_PROFILE].float_moments.count ||
+                         d[SET_SYSTEM].float_moments.count;
     bool extent = what->what == OUTPUT_TS || what->what == OUTPUT_TE;
     const struct seen *s = &seen[extent ? p->measure_count : what->of];
     bool time = extent || p->measures[what->of].time;
 
-    if (s->alike.large || (fine && !extent))
+    if (s->alike.large || (float_moments && !extent))
         return false;
     if (what->what == OUTPUT_SUM)
         *ret = flags(s->any, s->sum < 0, time && s->sum_part);

@@ -115,12 +115,12 @@ static int sums_add(struct group_worker *w, unsigned set, unsigned measure, uint
                                 .sum = s->sum.d,
                                 .min = s->min.has ? s->min.d : INFINITY,
                                 .max = s->max.has ? s->max.d : -INFINITY};
-        moments_f64_merge(&entry_fine(e)->m, &m);
+        moments_f64_merge(&entry_float_moments(e)->m, &m);
         return 0;
     }
-    return cell_add_many(w->found, group_slot(&w->found->set[set], group, measure), s->n, s->sum.i,
-                         s->min.has ? s->min.i : INT64_MAX, s->max.has ? s->max.i : INT64_MIN,
-                         nano);
+    return int_moments_add_many(w->found, group_slot(&w->found->set[set], group, measure), s->n,
+                                s->sum.i, s->min.has ? s->min.i : INT64_MAX,
+                                s->max.has ? s->max.i : INT64_MIN, nano);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -264,9 +264,9 @@ int counters_add(struct group_worker *w, struct scan_batch *b, unsigned set)
         if (rc == 0)
             rc = size_add(w, n, set, group, row, count);
     }
-    for (unsigned i = M_FIELDS; i < p->plain_measures && rc == 0; i++)
+    for (unsigned i = M_FIELDS; i < p->requested_measures && rc == 0; i++)
         rc = field_add(w, b, set, i, n);
-    for (unsigned i = p->plain_measures; i < plan_measures(p, set) && rc == 0; i++)
+    for (unsigned i = p->requested_measures; i < plan_measures(p, set) && rc == 0; i++)
         rc = acc_number.add(w, b, set, i);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* fields.c - which arguments are summed: requested fields, and what counters
- * of the system have. */
+/* fields.c - the measures of arguments: fields that a request names, and all numeric arguments of
+ * counters and aggregated records ("system rows"). */
 #include "answer/aggregate/plan_columns.h"
 #include "engine/derived/members.h"
 #include "engine/derived/derived.h"
@@ -20,12 +20,12 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
     int rc = 0;
 
     if (m->source->info.kind == PATH_COLUMN)
-        rc = query_seen(p->query, sources, 2, SEEN_NUMBER | SEEN_MAYBE, &seen);
+        rc = query_seen(p->query, sources, 2, SEEN_NUMBER | SEEN_UNKNOWN, &seen);
     else if (!m->source->info.number)
         seen = SEEN_TEXT;
     if (rc < 0)
         return err_set_code(err, rc);
-    if (seen & (SEEN_NUMBER | SEEN_MAYBE) || (seen == 0 && !query_is_argument(m->source)))
+    if (seen & (SEEN_NUMBER | SEEN_UNKNOWN) || (seen == 0 && !query_is_argument(m->source)))
         return 0;
     return err_set_param(err, ERR_PARAM, param,
                          seen ? "`%s`: \"%.100s\" is text, not a number"
@@ -60,7 +60,7 @@ int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, cons
 
     if (rc == -ENAMETOOLONG)
         return err_set_param(err, ERR_PARAM, "metric_fields",
-                             "`metric_fields`: a name is too long");
+                             "`metric_fields`: a name is longer than 1000 bytes");
     struct measure *m = &p->measures[measure];
     rc = rc < 0 ? rc : argument_source(p, name, "_sum", &m->sum);
     rc = rc < 0 ? rc : argument_source(p, name, "_min", &m->min);
@@ -73,7 +73,7 @@ int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, cons
 
 /* ---- arguments of system rows ---------------------------------------------------------------- */
 
-/* Each is a measure with memory in every group of the class, so there is a limit. */
+/* Each argument becomes a measure, which takes memory in every group, so there is a limit. */
 enum { SYSTEM_ARGUMENTS_MAX = 2048 };
 
 static int argument_add(struct intern *names, struct text path)
@@ -83,7 +83,7 @@ static int argument_add(struct intern *names, struct text path)
     return id < 0 ? (int)id : intern_count(names) > SYSTEM_ARGUMENTS_MAX ? ERR_ROW_LIMIT : 0;
 }
 
-/* Those that the chunk had no more columns for. */
+/* Adds the numeric arguments in @other, for which the chunk had no columns left. */
 static int other_arguments(struct intern *names, struct chunk_view *v, const struct column *other)
 {
     struct arena arena = {0};
@@ -174,7 +174,7 @@ static int find_arguments(const struct aggregate_plan *p, struct intern *names)
     struct buf sent = {0};
     int rc = 0;
 
-    if (query_far_receive(p->query, &received)) {
+    if (query_rank_receive(p->query, &received)) {
         for (struct rec rec = rec_of(received); rc == 0 && rec.ptr < rec.end && !rec.bad;)
             rc = intern_add(names, rec_text(&rec)) < 0 ? -ENOMEM : 0;
         return rc;
@@ -183,7 +183,7 @@ static int find_arguments(const struct aggregate_plan *p, struct intern *names)
     for (uint32_t i = 0; i < intern_count(names) && rc == 0; i++)
         rec_put_text(&sent, intern_text(names, i));
     if (rc == 0 && sent.error == 0)
-        query_far_send(p->query, (struct text){sent.data, sent.len});
+        query_rank_send(p->query, (struct text){sent.data, sent.len});
     buf_done(&sent);
     return rc;
 }
@@ -205,16 +205,16 @@ int plan_system_measures(struct aggregate_plan *p, struct err *err)
     return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
-/* Columns of those that have any value; names that are taken are left out. */
+/* Adds the columns of system measures that have any value, unless another column has the name. */
 int plan_system_columns(struct aggregate_plan *p, const bool *used)
 {
     static const struct {
         const char *suffix;
         enum output what;
     } stats[] = {{"mean", OUTPUT_MEAN}, {"min", OUTPUT_MIN}, {"max", OUTPUT_MAX}};
-    size_t taken = p->column_count;
+    size_t columns_before = p->column_count;
 
-    for (unsigned m = p->plain_measures; m < p->measure_count; m++) {
+    for (unsigned m = p->requested_measures; m < p->measure_count; m++) {
         size_t before = p->column_count;
         int rc = used[m] ? 0 : -EEXIST;
         for (size_t i = 0; i < 3 && rc == 0; i++)
@@ -225,7 +225,7 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used)
         else if (rc < 0)
             return rc;
     }
-    for (size_t i = taken; i < p->column_count; i++)
+    for (size_t i = columns_before; i < p->column_count; i++)
         p->columns[i].optional = true;
     return 0;
 }

@@ -306,7 +306,7 @@ int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, st
         if (items[i].function == &quantile_function)
             p->outputs[p->column_count - n + i].quantile = quantile_number(p, &items[i].quantile);
     }
-    p->plain_measures = p->measure_count;
+    p->requested_measures = p->measure_count;
     p->split = p->split && p->bucket_key >= 0;
     return rc;
 }

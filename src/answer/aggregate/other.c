@@ -42,7 +42,7 @@ void others_free(struct others *o)
     free(o);
 }
 
-static int join_fine(struct others *o, const struct row_reader *t, const uint64_t *keys)
+static int join_float_moments(struct others *o, const struct row_reader *t, const uint64_t *keys)
 {
     const struct set_doubles *from = &t->found->doubles.set[0];
     struct set_doubles *to = &o->found->doubles.set[0];
@@ -50,9 +50,9 @@ static int join_fine(struct others *o, const struct row_reader *t, const uint64_
     if (!doubles_find(from, keys, 0))
         return 0;
     int64_t group = doubles_add(to, group_table_keys(&o->found->set[0].map.table, 0));
-    for (unsigned m = 0; m < t->plan->plain_measures && group >= 0; m++) {
-        const struct fine *f = doubles_find(from, keys, m);
-        fine_merge(doubles_at(to, group, m), f);
+    for (unsigned m = 0; m < t->plan->requested_measures && group >= 0; m++) {
+        const struct float_moments *f = doubles_find(from, keys, m);
+        float_moments_merge(doubles_at(to, group, m), f);
     }
     return group < 0 ? (int)group : 0;
 }
@@ -103,7 +103,7 @@ int others_add(struct others *o, const struct row_reader *t, const struct best_r
         o->joined[rows[i].group] = true;
         rc = i % 0x1000 ? 0 : budget_check(t->plan->budget);
         rc = rc < 0 ? rc : group_merge(o->found, t->found, 0, 0, rows[i].group, NULL);
-        rc = rc < 0 ? rc : join_fine(o, t, keys);
+        rc = rc < 0 ? rc : join_float_moments(o, t, keys);
     }
     for (unsigned k = 0; k < o->plan->keep_count && rc == 0; k++)
         rc = join_distinct(o, plan_kept(o->plan, t->found, k), plan_kept(o->plan, o->found, k));

@@ -203,9 +203,9 @@ static int more_columns(struct aggregate_plan *p, const struct aggregate_options
                    "group_keys", p->keys[i].name);
     rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_DUR, UNIT_US), "percentiles", "dur");
     rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_SIZE, UNIT_BYTES), "percentiles", "size");
-    for (unsigned m = M_FIELDS; m < p->plain_measures && rc == 0; m++)
+    for (unsigned m = M_FIELDS; m < p->requested_measures && rc == 0; m++)
         rc = clash(err, measure_columns(p, m, UNIT_NONE), "metric_fields", p->measures[m].name);
-    for (unsigned m = 0; o->shape && m < p->plain_measures && rc == 0; m++)
+    for (unsigned m = 0; o->shape && m < p->requested_measures && rc == 0; m++)
         rc = clash(err, shape_columns(p, m), "metric_fields", p->measures[m].name);
     for (unsigned i = 0; i < p->boundary_count && rc == 0; i++)
         rc = clash(err,
@@ -269,7 +269,7 @@ int plan_pipeline(struct aggregate_plan *p, const struct aggregate_options *o, s
     p->measures[M_DUR].sample = p->measures[M_SIZE].sample = p->quantile_count > 0;
     for (size_t i = 0; i < o->metric_field_count && rc == 0; i++)
         rc = plan_field(p, o, o->metric_fields[i], err);
-    p->plain_measures = p->measure_count;
+    p->requested_measures = p->measure_count;
     rc = rc < 0 ? rc : base_columns(p) < 0 ? no_memory(err) : 0;
     rc = rc < 0 ? rc : more_columns(p, o, err);
     return rc < 0 ? rc : plan_system_measures(p, err);

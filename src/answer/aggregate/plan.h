@@ -101,7 +101,7 @@ struct aggregate_plan {
     int bucket_key, pid_key, hhash_key; /* number of the key, -1 none */
     bool parts;                         /* some key is a part of a text */
     struct measure *measures;
-    unsigned measure_count, measure_cap, plain_measures; /* plain: those of all sets */
+    unsigned measure_count, measure_cap, requested_measures; /* plain: those of all sets */
     struct keep *keeps;
     unsigned keep_count;
     struct quantile *quantiles;
@@ -120,7 +120,7 @@ struct aggregate_plan {
 /* Measures of a set: its first accumulators. */
 static inline unsigned plan_measures(const struct aggregate_plan *p, unsigned set)
 {
-    return set == SET_SYSTEM ? p->measure_count : p->plain_measures;
+    return set == SET_SYSTEM ? p->measure_count : p->requested_measures;
 }
 static inline struct extent *plan_extent(const struct aggregate_plan *p,
                                          const struct groups_of_set *s, unsigned set,
@@ -131,7 +131,7 @@ static inline struct extent *plan_extent(const struct aggregate_plan *p,
 static inline struct acc *plan_kept(const struct aggregate_plan *p, const struct groups *f,
                                     unsigned keep)
 {
-    return &f->set[SET_EVENT].accs[p->plain_measures + keep];
+    return &f->set[SET_EVENT].accs[p->requested_measures + keep];
 }
 /* Where plan.intervals is set. */
 static inline struct acc *plan_intervals(const struct aggregate_plan *p, const struct groups *f)

@@ -129,14 +129,14 @@ static const struct row_measure *row_measure_of(struct row_reader *t, struct row
     measured->weighted = row.set != SET_EVENT && !p->measures[measure].system;
     group_moments(t->found, row.set, row.group, measure, &measured->m);
     measured->count = measured->m.count;
-    measured->fine = group_doubles_of(t->found, row.set, row.group, measure);
-    if (!measured->fine || measured->fine->m.count == 0)
+    measured->float_moments = group_doubles_of(t->found, row.set, row.group, measure);
+    if (!measured->float_moments || measured->float_moments->m.count == 0)
         return measured;
     bool both = p->shape && !measured->weighted; /* then the integers are among the doubles */
-    measured->is_f64 = !both || measured->fine->m.count > measured->m.count;
-    measured->all = measured->fine->m;
+    measured->is_f64 = !both || measured->float_moments->m.count > measured->m.count;
+    measured->all = measured->float_moments->m;
     if (measured->is_f64 && !both && measured->m.count)
-        moments_f64_join(&measured->all, &measured->m);
+        moments_f64_merge_integers(&measured->all, &measured->m);
     if (measured->is_f64)
         measured->count = measured->all.count;
     return measured;
@@ -144,7 +144,7 @@ static const struct row_measure *row_measure_of(struct row_reader *t, struct row
 
 static struct value shape_value(const struct row_measure *t, enum output what)
 {
-    const struct fine *f = t->fine;
+    const struct float_moments *f = t->float_moments;
     double n = f ? (double)f->m.count : 0;
 
     if (!f || t->weighted || !(f->m.m2 > 0) || n < (what == OUTPUT_SKEW ? 3 : 4))
@@ -168,7 +168,7 @@ static int quantile_value(struct row_reader *t, struct row_id row, const struct 
     const struct aggregate_plan *p = t->plan;
     struct row_measure *measured = &t->measures[what->of];
     struct value *all = &t->quantiles[what->of * p->quantile_count];
-    struct sampled_cell *cell = group_slot(&t->found->set[row.set], row.group, what->of);
+    struct sampled_moments *int_moments = group_slot(&t->found->set[row.set], row.group, what->of);
     uint64_t ranks[p->quantile_count + 1];
 
     if (!measured->has_quantiles) {
@@ -182,8 +182,8 @@ static int quantile_value(struct row_reader *t, struct row_id row, const struct 
                 ((unsigned __int128)q->part * measured->count + q->whole - 1) / q->whole;
             ranks[i] = rank < 1 ? 1 : (uint64_t)rank;
         }
-        int rc = sample_ranks(&cell->sample, ranks, p->quantile_count, p->measures[what->of].time,
-                              lo, hi, all);
+        int rc = sample_ranks(&int_moments->sample, ranks, p->quantile_count,
+                              p->measures[what->of].time, lo, hi, all);
         if (rc < 0)
             return rc;
         measured->has_quantiles = true;
@@ -261,7 +261,7 @@ static struct value kept_value(struct row_reader *t, struct row_id row, unsigned
 
     if (t->distinct[keep])
         return (struct value){.type = VALUE_UINT, .u = t->distinct[keep][row.group]};
-    p = group_slot(&t->found->set[0], row.group, t->plan->plain_measures + keep);
+    p = group_slot(&t->found->set[0], row.group, t->plan->requested_measures + keep);
     if (p->has)
         query_key_value(t->plan->query, p->key, &v);
     return v;

@@ -17,7 +17,7 @@ struct row_measure {
     struct moments m;
     struct moments_f64 all; /* valid if is_f64 */
     bool is_f64;
-    const struct fine *fine;
+    const struct float_moments *float_moments;
     uint64_t count;
 };
 /* What values of rows are computed from. */

@@ -65,7 +65,7 @@ static int batch(struct group_worker *w, struct scan_batch *b)
 static int tally_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
     group_count_rows(&w->found->set[set], w->group, b->count);
-    return groups_accumulate(w, b, set, worker_plan(w)->plain_measures);
+    return groups_accumulate(w, b, set, worker_plan(w)->requested_measures);
 }
 
 /* ---- workers and chunks ---------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ int quantity_measure(const struct quantity *q, bool time, struct measured *ret)
     if (q->doubles.count) {
         struct moments_f64 all = q->doubles;
         if (m->count)
-            moments_f64_join(&all, m);
+            moments_f64_merge_integers(&all, m);
         min = all.min;
         max = all.max;
         measured_empty(false, ret);

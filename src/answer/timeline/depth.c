@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The items of a lane begin at first[lane] of the arrays. */
+/* The items of a lane begin at t->lane_first[lane] of the arrays. */
 struct depth_job {
     struct timeline *t;
     uint32_t *depth; /* of each item */
-    uint32_t *order; /* items by depth, then start; before that the open items */
+    uint32_t *order; /* first the stack of open items, then all items by depth and start */
     uint32_t *ends;  /* by depth: the end of its items in `order` */
     atomic_uint next;
     atomic_int error;
@@ -21,7 +21,7 @@ struct depth_job {
 struct depth_runs {
     const struct timeline_plan *plan;
     const struct call_item *items;
-    struct timeline_drawn *runs; /* by column; neighbouring columns of an item are one run */
+    struct timeline_run *runs; /* by column; neighbouring columns of an item are one run */
     uint32_t count;
     uint32_t *others; /* by column: items that begin there and are drawn nowhere */
 };
@@ -88,15 +88,15 @@ static void drop_item(struct depth_runs *r, uint32_t item)
     r->others[column_of(r->plan, r->items[item].ts)]++;
 }
 
-/* Items come by start. The columns in which an item is the longest are adjacent: an item that is
- * longer and ends before this one began must have begun before it. */
+/* Items come by start, so a later item takes columns only at the end of what earlier ones have.
+ * So the columns in which an item is the longest stay adjacent. */
 static void add_item(struct depth_runs *r, uint32_t item, uint32_t depth)
 {
     const struct call_item *i = &r->items[item];
     uint32_t a = column_of(r->plan, i->ts), b = last_column(r->plan, i);
 
     while (r->count > 0 && r->runs[r->count - 1].end >= a) {
-        struct timeline_drawn *last = &r->runs[r->count - 1];
+        struct timeline_run *last = &r->runs[r->count - 1];
         if (length_of(i) <= length_of(&r->items[last->item])) {
             a = last->end + 1;
             break;
@@ -110,12 +110,12 @@ static void add_item(struct depth_runs *r, uint32_t item, uint32_t depth)
     }
     if (a <= b)
         r->runs[r->count++] =
-            (struct timeline_drawn){.item = item, .depth = depth, .column = a, .end = b};
+            (struct timeline_run){.item = item, .depth = depth, .column = a, .end = b};
     else
         drop_item(r, item);
 }
 
-static void count_null_rows(struct depth_runs *r)
+static void hand_over_others(struct depth_runs *r)
 {
     for (uint32_t k = 0; k < r->count; k++)
         for (uint32_t c = r->runs[k].column; c <= r->runs[k].end; c++) {
@@ -124,25 +124,25 @@ static void count_null_rows(struct depth_runs *r)
         }
 }
 
-/* Adds the item as a run of its own, if there are few. */
+/* Adds the item as a run of its own: with few items in all, each is drawn. */
 static void add_each(struct depth_runs *r, uint32_t item, uint32_t depth)
 {
     const struct call_item *i = &r->items[item];
 
-    r->runs[r->count++] = (struct timeline_drawn){.item = item,
-                                                  .depth = depth,
-                                                  .column = column_of(r->plan, i->ts),
-                                                  .end = last_column(r->plan, i)};
+    r->runs[r->count++] = (struct timeline_run){.item = item,
+                                                .depth = depth,
+                                                .column = column_of(r->plan, i->ts),
+                                                .end = last_column(r->plan, i)};
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static int draw_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
+static int select_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
 {
     struct timeline *t = job->t;
     const struct timeline_slices *s = &t->found.slices;
-    size_t first = t->drawn_first[lane];
-    uint32_t n = (uint32_t)(t->drawn_first[lane + 1] - first), drawn = 0;
+    size_t first = t->lane_first[lane];
+    uint32_t n = (uint32_t)(t->lane_first[lane + 1] - first), drawn = 0;
     uint32_t *depth = job->depth + first, *order = job->order + first, *ends = job->ends + first;
     struct call_item *items = t->items + first;
     int rc = call_sort(items, n, t->plan.budget);
@@ -159,14 +159,14 @@ static int draw_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
             else
                 add_item(&r, order[i], d);
         }
-        count_null_rows(&r);
+        hand_over_others(&r);
         drawn += r.count;
     }
-    t->drawn_count[lane] = drawn;
+    t->lane_count[lane] = drawn;
     return budget_check(t->plan.budget);
 }
 
-static void draw_some(void *arg, unsigned worker)
+static void select_lanes(void *arg, unsigned worker)
 {
     struct depth_job *job = arg;
     struct timeline *t = job->t;
@@ -178,7 +178,7 @@ static void draw_some(void *arg, unsigned worker)
         uint32_t *others = calloc(1, bytes);
         rc = others ? 0 : -ENOMEM;
         for (uint32_t lane; rc == 0 && (lane = atomic_fetch_add(&job->next, 1)) < t->facts.lanes;)
-            rc = draw_lane(job, lane, others);
+            rc = select_lane(job, lane, others);
         free(others);
         budget_release(t->plan.budget, bytes);
     }
@@ -187,23 +187,23 @@ static void draw_some(void *arg, unsigned worker)
 }
 
 /* Puts the items of a lane side by side. */
-static int by_lane(struct timeline *t)
+static int group_by_lane(struct timeline *t)
 {
     const struct vec *list = timeline_list(t->found.groups, TIMELINE_ITEMS);
     const struct call_item *items = list->at;
 
-    t->drawn_first = timeline_alloc(t, t->facts.lanes + 1ul, sizeof(*t->drawn_first));
-    t->drawn_count = timeline_alloc(t, t->facts.lanes, sizeof(*t->drawn_count));
+    t->lane_first = timeline_alloc(t, t->facts.lanes + 1ul, sizeof(*t->lane_first));
+    t->lane_count = timeline_alloc(t, t->facts.lanes, sizeof(*t->lane_count));
     t->items = timeline_alloc(t, list->count, sizeof(*t->items));
     if (t->arena.error < 0)
         return t->arena.error;
     for (size_t i = 0; i < list->count; i++)
-        t->drawn_first[t->lane_of[items[i].lane] + 1]++;
+        t->lane_first[t->lane_of[items[i].lane] + 1]++;
     for (uint32_t lane = 0; lane < t->facts.lanes; lane++)
-        t->drawn_first[lane + 1] += t->drawn_first[lane];
-    for (size_t i = 0; i < list->count; i++) { /* drawn_count: the number so far */
+        t->lane_first[lane + 1] += t->lane_first[lane];
+    for (size_t i = 0; i < list->count; i++) { /* lane_count: the number so far */
         uint32_t lane = t->lane_of[items[i].lane];
-        t->items[t->drawn_first[lane] + t->drawn_count[lane]++] = items[i];
+        t->items[t->lane_first[lane] + t->lane_count[lane]++] = items[i];
     }
     return 0;
 }
@@ -219,9 +219,9 @@ static int number_names(struct timeline *t)
     t->number_of = timeline_alloc(t, snapshot_file_count(snapshot), sizeof(*t->number_of));
     t->files = timeline_alloc(t, snapshot_file_count(snapshot), sizeof(*t->files));
     for (uint32_t lane = 0; t->arena.error == 0 && lane < t->facts.lanes; lane++)
-        for (uint32_t i = 0; i < t->drawn_count[lane]; i++) {
+        for (uint32_t i = 0; i < t->lane_count[lane]; i++) {
             const struct call_item *item =
-                &t->items[t->drawn_first[lane] + t->drawn[t->drawn_first[lane] + i].item];
+                &t->items[t->lane_first[lane] + t->drawn[t->lane_first[lane] + i].item];
             uint32_t file = t->found.chunks.at[slice_position(item)].file;
             if (t->name_of[item->tuple] == 0) {
                 const uint64_t *keys = timeline_keys(&t->found, TIMELINE_NAMES, item->tuple);
@@ -238,13 +238,13 @@ static int number_names(struct timeline *t)
     return t->arena.error;
 }
 
-static uint32_t count_most(const struct timeline *t)
+static uint32_t max_slices_of_depth(const struct timeline *t)
 {
     uint32_t most = 0;
 
     for (uint32_t lane = 0; lane < t->facts.lanes; lane++) {
-        const struct timeline_drawn *drawn = &t->drawn[t->drawn_first[lane]];
-        for (uint32_t i = 0, same = 0; i < t->drawn_count[lane]; i++) {
+        const struct timeline_run *drawn = &t->drawn[t->lane_first[lane]];
+        for (uint32_t i = 0, same = 0; i < t->lane_count[lane]; i++) {
             same = i > 0 && drawn[i].depth == drawn[i - 1].depth ? same + 1 : 1;
             most = same > most ? same : most;
         }
@@ -258,7 +258,7 @@ int timeline_make_slices(struct timeline *t)
     struct depth_job job = {.t = t};
     struct pool *pool = query_environment(t->plan.query)->pool;
     unsigned threads = pool ? pool_threads(pool) : 1;
-    int rc = by_lane(t);
+    int rc = group_by_lane(t);
 
     t->drawn = timeline_alloc(t, count, sizeof(*t->drawn));
     job.depth = timeline_alloc(t, count, sizeof(*job.depth));
@@ -268,12 +268,12 @@ int timeline_make_slices(struct timeline *t)
         return rc < 0 ? rc : t->arena.error;
     if (threads > t->facts.lanes)
         threads = t->facts.lanes;
-    if (threads < 2 || pool_run(pool, threads, draw_some, &job) < 0)
-        draw_some(&job, 0);
+    if (threads < 2 || pool_run(pool, threads, select_lanes, &job) < 0)
+        select_lanes(&job, 0);
     rc = atomic_load(&job.error);
     t->facts.slices_complete = t->found.slices.all;
     t->facts.slices_min_ns = t->found.slices.min_ns;
-    t->facts.max_slices = rc < 0 ? 0 : count_most(t);
+    t->facts.max_slices = rc < 0 ? 0 : max_slices_of_depth(t);
     return rc < 0 ? rc : number_names(t);
 }
 
@@ -281,13 +281,13 @@ int timeline_make_slices(struct timeline *t)
 
 size_t timeline_slice_count(const struct timeline *t, size_t lane)
 {
-    return t->drawn ? t->drawn_count[lane] : 0;
+    return t->drawn ? t->lane_count[lane] : 0;
 }
 
 void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct timeline_slice *ret)
 {
-    const struct timeline_drawn *d = &t->drawn[t->drawn_first[lane] + i];
-    const struct call_item *item = &t->items[t->drawn_first[lane] + d->item];
+    const struct timeline_run *d = &t->drawn[t->lane_first[lane] + i];
+    const struct call_item *item = &t->items[t->lane_first[lane] + d->item];
     const struct timeline_chunk *chunk = &t->found.chunks.at[slice_position(item)];
 
     *ret = (struct timeline_slice){.depth = d->depth,

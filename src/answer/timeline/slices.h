@@ -30,7 +30,7 @@ enum {
 };
 
 /* An object that is drawn. */
-struct timeline_drawn {
+struct timeline_run {
     uint32_t item, depth;
     uint32_t column, end; /* the first and last column in which it is the longest */
     uint32_t others;      /* objects that begin in these columns and are not drawn */

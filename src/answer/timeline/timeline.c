@@ -69,7 +69,7 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
     struct sent_window w;
     struct text message;
 
-    if (query_far_receive(q, &message) && message.len == sizeof w) {
+    if (query_rank_receive(q, &message) && message.len == sizeof w) {
         memcpy(&w, message.ptr, sizeof w);
         f->from_ns = w.from_ns;
         f->to_ns = w.to_ns;
@@ -84,7 +84,7 @@ static int find_window(struct query *q, struct timeline_facts *f, bool *ret, str
         w.to_ns = f->to_ns;
         w.objects = f->objects;
         w.any = *ret;
-        query_far_send(q, (struct text){(const char *)&w, sizeof w});
+        query_rank_send(q, (struct text){(const char *)&w, sizeof w});
     }
     return rc;
 }

@@ -8,7 +8,9 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define always_inline inline __attribute__((always_inline))
-enum { DROPPED = 1 };
+/* DROPPED: the value is a time that does not fit. OTHER_SHAPE: it is not as in the shape of the
+ * event. In both cases the event is added without its shape. */
+enum { DROPPED = 1, OTHER_SHAPE = 1 };
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
@@ -24,9 +26,9 @@ static int mark_row(struct column_build *c, uint32_t row)
 /* Adds a value of any type; its row is marked elsewhere. */
 static int push_any(struct column_build *c, uint8_t type, int64_t value)
 {
-    if (c->type != type && c->type != BUILD_MANY && build_see_type(c, type) < 0)
+    if (c->type != type && c->type != BUILD_SEVERAL_TYPES && build_note_type(c, type) < 0)
         return -ENOMEM;
-    if (c->type == BUILD_MANY)
+    if (c->type == BUILD_SEVERAL_TYPES)
         buf_putc(&c->types, (char)type);
     return c->types.error != 0 ? -ENOMEM : stage_push(c, value);
 }
@@ -41,15 +43,15 @@ static int push_text(struct chunk_builder *b, struct column_build *c, uint8_t ty
     e = dictionary_add(c->dict, type, ptr, len);
     if (e == NULL)
         return -ENOMEM;
-    c->mark = e->mark;
+    c->size_class = e->size_class;
     c->len = UINT32_MAX;
     return push_any(c, type, e->code);
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* Counts a time of `row` that does not fit. All values of @bad_dur are equal, so they may be
- * added in any order. Returns 0 or -ENOMEM. */
+/* Counts a time of `row` that exceeds 64 bits in nanoseconds. All values of @bad_dur are equal,
+ * so they may be added in any order. Returns 0 or -ENOMEM. */
 static int count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
 {
     struct column_build *bad = &b->column[BUILD_BAD_DUR];
@@ -62,7 +64,7 @@ static int count_bad(struct chunk_builder *b, const struct column_build *c, uint
     return push_any(bad, TRACE_BOOL, 1) < 0 ? -ENOMEM : mark_row(bad, row);
 }
 
-/* Converts the column to nanoseconds; values that do not fit become null. */
+/* Converts the column to nanoseconds; values that exceed 64 bits become null. */
 static int scale_values(struct chunk_builder *b, struct column_build *c)
 {
     int64_t *values = stage_values(b, c);
@@ -124,12 +126,13 @@ static int put_value(struct chunk_builder *b, const struct trace_value *v)
     return rc == 0 ? mark_row(c, b->rows) : rc;
 }
 
-static int put_special(struct chunk_builder *b, struct column_build *c, uint8_t type, int64_t value)
+static int put_derived(struct chunk_builder *b, struct column_build *c, uint8_t type, int64_t value)
 {
     return push_any(c, type, value) < 0 ? -ENOMEM : mark_row(c, b->rows);
 }
 
-/* Undoes `done` steps of a row that does not match its shape after all. */
+/* Finishes a row that does not match its shape: marks it in the columns of the `done` steps, and
+ * adds the other values one by one. */
 static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t done,
                        const struct trace_event *event)
 {
@@ -146,13 +149,13 @@ static int leave_shape(struct chunk_builder *b, const struct shape *s, uint32_t 
 /* ---- values of a shape ----------------------------------------------------------------------- */
 
 static always_inline int step_number(struct chunk_builder *b, const struct step *step,
-                                     const struct trace_value *v, bool sure)
+                                     const struct trace_value *v, bool checked)
 {
     struct column_build *c = step->column;
     int64_t value = v->i;
 
-    if (!sure && unlikely(step_head(v) != step->head))
-        return DROPPED;
+    if (!checked && unlikely(step_head(v) != step->head))
+        return OTHER_SHAPE;
     if (c->kind != BUILD_NUMBER) {
         if (unlikely(c->kind != BUILD_TIME))
             return push_any(c, v->type, value);
@@ -164,7 +167,7 @@ static always_inline int step_number(struct chunk_builder *b, const struct step 
 }
 
 /* Adds a text that differs from the one before. */
-static int find_text(struct column_build *c, const struct trace_value *v, uint64_t a, uint64_t b)
+static int add_text(struct column_build *c, const struct trace_value *v, uint64_t a, uint64_t b)
 {
     const struct dictionary_slot *slot = dictionary_find(c->dict, TRACE_TEXT, v->ptr, v->len, a, b);
 
@@ -174,25 +177,25 @@ static int find_text(struct column_build *c, const struct trace_value *v, uint64
     c->b = b;
     c->len = v->len <= 16 ? v->len : UINT32_MAX;
     c->code = slot->code;
-    c->mark = slot->mark;
+    c->size_class = slot->size_class;
     return 0;
 }
 
 static always_inline int step_text(struct chunk_builder *b, const struct step *step,
-                                   const struct trace_value *v, bool sure)
+                                   const struct trace_value *v, bool checked)
 {
     struct column_build *c = step->column;
     uint64_t x, y = 0;
 
-    if (!sure && unlikely(step_head(v) != step->head))
-        return DROPPED;
+    if (!checked && unlikely(step_head(v) != step->head))
+        return OTHER_SHAPE;
     if (unlikely(c->kind != BUILD_TEXT))
         return push_text(b, c, v->type, v->ptr, v->len);
     if (likely(v->len <= 16))
         text_words(v->ptr, v->len, &x, &y);
     else
         x = text_hash((struct text){v->ptr, v->len});
-    if ((x != c->a || y != c->b || v->len != c->len) && find_text(c, v, x, y) < 0)
+    if ((x != c->a || y != c->b || v->len != c->len) && add_text(c, v, x, y) < 0)
         return -ENOMEM;
     return stage_push(c, c->code);
 }
@@ -206,7 +209,7 @@ static always_inline int step_fixed(const struct step *step)
 }
 
 static always_inline int put_steps(struct chunk_builder *b, const struct shape *s,
-                                   const struct trace_event *event, bool sure)
+                                   const struct trace_event *event, bool checked)
 {
     const struct step *first = &b->steps[s->first], *step = first, *numbers = first + s->numbers,
                       *texts = first + s->texts, *end = first + s->count;
@@ -214,12 +217,12 @@ static always_inline int put_steps(struct chunk_builder *b, const struct shape *
     int rc = 0;
 
     for (; step < numbers; step++) {
-        rc = step_number(b, step, &values[step->index], sure);
+        rc = step_number(b, step, &values[step->index], checked);
         if (unlikely(rc != 0))
             goto out;
     }
     for (; step < texts; step++) {
-        rc = step_text(b, step, &values[step->index], sure);
+        rc = step_text(b, step, &values[step->index], checked);
         if (unlikely(rc != 0))
             goto out;
     }
@@ -236,7 +239,7 @@ static int put_number(struct chunk_builder *b, struct column_build *c, struct si
 {
     if (v.type == TRACE_DOUBLE)
         memcpy(&v.i, &v.d, sizeof(v.i));
-    return v.type ? put_special(b, c, v.type, v.i) : 0;
+    return v.type ? put_derived(b, c, v.type, v.i) : 0;
 }
 
 static int put_sizes(struct chunk_builder *b, uint8_t class, uint8_t cat, uint8_t name,
@@ -256,19 +259,19 @@ static int put_shape_sizes(struct chunk_builder *b, const struct shape *s,
 
     for (int i = 0; i < SIZE_ARGS; i++)
         args[i] = s->args[i] >= 0 ? &event->values[s->args[i]] : NULL;
-    return put_sizes(b, (uint8_t)event->class, s->cat ? s->cat->mark : s->cat_mark,
-                     s->name ? s->name->mark : s->name_mark, args);
+    return put_sizes(b, (uint8_t)event->class, s->cat ? s->cat->size_class : s->cat_class,
+                     s->name ? s->name->size_class : s->name_class, args);
 }
 
-/* Returns the mark of an event's text, which was added last to its column. */
-static uint8_t text_mark(const struct chunk_builder *b, const struct trace_value *v)
+/* Returns the size class of an event's text, which was added last to its column. */
+static uint8_t text_class(const struct chunk_builder *b, const struct trace_value *v)
 {
     uint16_t slot = v->type == TRACE_TEXT ? b->slot[v->field] : BUILD_TO_OTHER;
 
-    return slot == BUILD_TO_OTHER ? 0 : b->column[slot - 1].mark;
+    return slot == BUILD_TO_OTHER ? 0 : b->column[slot - 1].size_class;
 }
 
-static int put_loose_sizes(struct chunk_builder *b, const struct trace_event *event)
+static int put_unshaped_sizes(struct chunk_builder *b, const struct trace_event *event)
 {
     const struct trace_value *args[SIZE_ARGS] = {NULL};
     uint8_t cat = 0, name = 0;
@@ -278,9 +281,9 @@ static int put_loose_sizes(struct chunk_builder *b, const struct trace_event *ev
         const struct trace_value *v = &event->values[i];
         int arg = size_arg(v->field);
         if (v->field == TRACE_FIELD_NAME)
-            name = text_mark(b, v);
+            name = text_class(b, v);
         else if (v->field == TRACE_FIELD_CAT)
-            cat = text_mark(b, v);
+            cat = text_class(b, v);
         else if (arg >= 0)
             args[arg] = v->type == TRACE_INT || v->type == TRACE_DOUBLE ? v : NULL;
     }
@@ -311,7 +314,7 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
 
     *row_shape = s ? s->number : 0;
     if (s)
-        rc = s->sure ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
+        rc = s->checked ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
     for (uint32_t i = 0; !s && i < event->count; i++)
         rc |= put_value(b, &event->values[i]);
     /* Every row has these columns. */
@@ -321,9 +324,9 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
     rc |= stage_push(&c[BUILD_REPAIRED], event->repaired != 0);
     b->end = event->offset + event->len;
     if (unlikely(event->bad_dur))
-        rc |= put_special(b, &c[BUILD_BAD_DUR], TRACE_BOOL, 1);
+        rc |= put_derived(b, &c[BUILD_BAD_DUR], TRACE_BOOL, 1);
     if (*row_shape == 0)
-        rc |= put_loose_sizes(b, event);
+        rc |= put_unshaped_sizes(b, event);
     else if (s->sized)
         rc |= put_shape_sizes(b, s, event);
     if (unlikely(b->other.len > 0))

@@ -30,10 +30,10 @@ enum {
 };
 enum {
     BUILD_COLUMNS_MAX = CHUNK_PATHS_MAX + BUILD_SPECIALS,
-    BUILD_MANY = 255,        /* column_build.type: several types, see types[] */
-    BUILD_TO_OTHER = 0xFFFF, /* slot of a field without a column of its own */
-    BUILD_SHAPES_MAX = 128,  /* number 0 is none: the row's values were added one by one */
-    BUILD_STEPS_MAX = 4096,  /* values of all shapes */
+    BUILD_SEVERAL_TYPES = 255, /* column_build.type: several types, see types[] */
+    BUILD_TO_OTHER = 0xFFFF,   /* slot of a field without a column of its own */
+    BUILD_SHAPES_MAX = 128,    /* number 0 is none: the row's values were added one by one */
+    BUILD_STEPS_MAX = 4096,    /* values of all shapes */
     BUILD_HINTS = 256,
     BUILD_DICTIONARIES_KEPT = 64,
     BUILD_DICTIONARIES_BYTES = 10 << 20 /* kept for the next chunk, of all together */
@@ -52,7 +52,7 @@ enum size_arg {
 };
 
 /* How values are added to a column. */
-enum build_kind { BUILD_NUMBER, BUILD_TIME, BUILD_TEXT, BUILD_ANY };
+enum build_kind { BUILD_NUMBER, BUILD_TIME, BUILD_TEXT, BUILD_KIND_ANY };
 
 /* One column while rows are added: its non-null values, without gaps. They belong to the rows of
  * the shapes that have the field, from row `flat` on, and to the rows whose bit is set in
@@ -62,14 +62,15 @@ struct column_build {
     int64_t *next, *end; /* in `fill`: ints, bits of doubles, codes of texts */
     uint64_t a, b;       /* BUILD_TEXT: the words of the last text, */
     uint32_t len, code; /* its length (UINT32_MAX: none, or it is longer than its words) and code */
-    uint8_t mark;       /* of the last text: chunk_size.c */
+    uint8_t size_class; /* of the last text: chunk_size.c */
     uint8_t kind;       /* enum build_kind */
-    uint8_t type;       /* 0 = no value yet, enum trace_type, BUILD_MANY */
+    uint8_t type;       /* 0 = no value yet, enum trace_type, BUILD_SEVERAL_TYPES */
     bool nano;
 
     bool is_time, keep_encoded, always_global;
-    bool repeats;     /* bit-packed unless its steps are periodic */
-    bool as_double;   /* BUILD_MANY: integers are converted to doubles, as the other values */
+    bool repeats; /* bit-packed unless its steps are periodic */
+    bool
+        as_double; /* BUILD_SEVERAL_TYPES: integers are converted to doubles, as the other values */
     int8_t dimension; /* position in the list of dimensions or -1 */
     uint16_t skew;    /* bytes before `fill` in its allocation */
     uint32_t full;    /* values in `kept` */
@@ -79,7 +80,7 @@ struct column_build {
     struct dictionary *dict;   /* NULL before the first text */
     struct buf kept;           /* full blocks, as narrow as their range allows */
     struct buf ranges, places; /* struct pack_range and struct stage_place of each block */
-    struct buf types;          /* a byte for each value; only for BUILD_MANY */
+    struct buf types;          /* a byte for each value; only for BUILD_SEVERAL_TYPES */
     struct text path;          /* in the builder's arena, or static */
     uint64_t shapes[BUILD_SHAPES_MAX / 64];
 } __attribute__((aligned(64)));
@@ -104,9 +105,9 @@ struct shape {
     uint16_t count, numbers, texts;
     uint8_t number;                  /* of the shape in row_shape */
     bool regular;                    /* false: its values are added one by one */
-    bool sure;                       /* the scanner guarantees fields and types */
+    bool checked;                    /* the scanner guarantees fields and types */
     bool sized;                      /* it has a value that `size` or `bytes` may depend on */
-    uint8_t name_mark, cat_mark;     /* of fixed texts */
+    uint8_t name_class, cat_class;   /* of fixed texts */
     int16_t args[SIZE_ARGS];         /* position among the values; -1 = absent or no number */
     struct column_build *name, *cat; /* columns of texts that are not fixed, else NULL */
 };
@@ -177,11 +178,11 @@ struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build
 /* ---- chunk_stage.c --------------------------------------------------------------------------- */
 
 /* Allocates the memory of a new column. Returns 0 or -ENOMEM. */
-int stage_new(struct column_build *c, unsigned number);
+int stage_begin(struct column_build *c, unsigned number);
 void stage_done(struct column_build *c);
 size_t stage_bytes(const struct column_build *c);
 /* Moves the full block in `fill` to `kept`. Returns 0 or -ENOMEM. */
-int stage_keep(struct column_build *c);
+int stage_store_block(struct column_build *c);
 /* Adds a value; its row is marked elsewhere. Returns 0 or -ENOMEM. */
 static inline __attribute__((always_inline)) int stage_push(struct column_build *c, int64_t value)
 {
@@ -189,14 +190,14 @@ static inline __attribute__((always_inline)) int stage_push(struct column_build 
 
     *next++ = value;
     c->next = next;
-    return __builtin_expect(next == c->end, 0) ? stage_keep(c) : 0;
+    return __builtin_expect(next == c->end, 0) ? stage_store_block(c) : 0;
 }
 static inline uint32_t stage_count(const struct column_build *c)
 {
     return c->full + (uint32_t)(c->next - c->fill);
 }
 /* Returns the ranges of the c->full / PACK_BLOCK blocks in `kept`. */
-static inline const struct pack_range *stage_ranges(const struct column_build *c)
+static inline const struct pack_range *stage_block_ranges(const struct column_build *c)
 {
     return (const struct pack_range *)(const void *)c->ranges.data;
 }
@@ -207,7 +208,7 @@ struct stage_range {
 struct stage_range stage_range(const struct column_build *c);
 /* Sets the type for the column's first value, or its first one of another type. Returns 0 or
  * -ENOMEM. */
-int build_see_type(struct column_build *c, uint8_t type);
+int build_note_type(struct column_build *c, uint8_t type);
 /* Replaces all values. Returns 0 or -ENOMEM. */
 int stage_replace(struct column_build *c, const int64_t *values, uint32_t count);
 /* Decodes all values to b->values: borrowed until the next call, may be modified. NULL without
@@ -251,8 +252,8 @@ enum {
     SIZE_TRANSFER = 1,
     SIZE_COUNTED = 2
 }; /* marks of names: a transfer; one of size * count */
-uint8_t size_mark_cat(struct text cat);
-uint8_t size_mark_name(struct text name);
+uint8_t size_class_of_cat(struct text cat);
+uint8_t size_class_of_name(struct text name);
 /* A value of the columns size and bytes. type: 0 = null, TRACE_INT or TRACE_DOUBLE. */
 struct size_value {
     uint8_t type;
@@ -262,18 +263,20 @@ struct size_value {
 /* Returns the enum size_arg of a field, or -1. */
 int size_arg(uint16_t field);
 /* Returns true if `size` is null, for objects without sums. */
-static inline bool size_is_null(uint8_t cat_mark, uint8_t name_mark)
+static inline bool size_is_null(uint8_t cat_class, uint8_t name_class)
 {
-    return (cat_mark == SIZE_POSIX || cat_mark == SIZE_STDIO) && !(name_mark & SIZE_TRANSFER);
+    return (cat_class == SIZE_POSIX || cat_class == SIZE_STDIO) && !(name_class & SIZE_TRANSFER);
 }
-static inline bool bytes_are_null(uint8_t cat_mark, uint8_t name_mark)
+static inline bool bytes_are_null(uint8_t cat_class, uint8_t name_class)
 {
-    return cat_mark == 0 || !(name_mark & (cat_mark == SIZE_STDIO ? SIZE_COUNTED : SIZE_TRANSFER));
+    return cat_class == 0 ||
+           !(name_class & (cat_class == SIZE_STDIO ? SIZE_COUNTED : SIZE_TRANSFER));
 }
-/* args: by enum size_arg; NULL: absent or no number. */
-struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark,
+/* The columns `size`, as the call reports it, and `bytes`, which counts each moved byte once in all
+ * layers. args: by enum size_arg; NULL: absent or no number. */
+struct size_value size_of_object(uint8_t cat_class, uint8_t name_class,
                                  const struct trace_value *const args[SIZE_ARGS]);
-struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark,
+struct size_value bytes_of_object(uint8_t class, uint8_t cat_class, uint8_t name_class,
                                   const struct trace_value *const args[SIZE_ARGS]);
 
 /* ---- chunk_texts.c: dictionaries of TEXT and MIXED columns ----------------------------------- */

@@ -142,7 +142,7 @@ static int column_start(struct chunk_builder *b, unsigned i, struct text path)
     buf_clear(&c->ranges);
     buf_clear(&c->places);
     buf_clear(&c->types);
-    return stage_new(c, i);
+    return stage_begin(c, i);
 }
 
 /* Frees dictionaries of paths that have not occurred for some chunks; if a chunk had too many or
@@ -244,9 +244,9 @@ struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build
             return NULL;
         p->len = c->path.len;
         memcpy(p->path, c->path.ptr, p->len);
-        p->dict.mark = text_eq(c->path, TEXT("name"))  ? size_mark_name
-                       : text_eq(c->path, TEXT("cat")) ? size_mark_cat
-                                                       : NULL;
+        p->dict.size_class = text_eq(c->path, TEXT("name"))  ? size_class_of_name
+                             : text_eq(c->path, TEXT("cat")) ? size_class_of_cat
+                                                             : NULL;
         p->next = b->dictionaries;
         b->dictionaries = p;
         dictionary_begin(&p->dict);

@@ -76,8 +76,8 @@ static uint32_t find_known(struct dictionary *d, uint8_t type, const char *ptr, 
     }
     d->texts.at[d->texts.count] = (struct dictionary_text){
         .a = a, .b = b, .at = at, .len = len, .id = INDEX_NO_TEXT, .type = type};
-    if (type == TRACE_TEXT && d->mark != NULL)
-        d->texts.at[d->texts.count].mark = d->mark((struct text){ptr, len});
+    if (type == TRACE_TEXT && d->size_class != NULL)
+        d->texts.at[d->texts.count].size_class = d->size_class((struct text){ptr, len});
     return (uint32_t)d->texts.count++;
 }
 
@@ -128,7 +128,7 @@ static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t typ
                                      .text = text,
                                      .stamp = d->stamp,
                                      .type = type,
-                                     .mark = d->texts.at[text].mark};
+                                     .size_class = d->texts.at[text].size_class};
     d->used.at[d->used.count++] = text;
     return slot;
 }
@@ -176,9 +176,9 @@ void dictionary_begin(struct dictionary *d)
     }
     if (d->texts.count > KEPT_TEXTS || d->bytes.cap > KEPT_BYTES ||
         d->slot_count > 2 * KEPT_TEXTS || d->stamp == UINT16_MAX) {
-        uint8_t (*mark)(struct text) = d->mark;
+        uint8_t (*size_class)(struct text) = d->size_class;
         dictionary_done(d);
-        d->mark = mark;
+        d->size_class = size_class;
     }
     d->stamp++; /* never 0, which is the stamp of a new slot */
     d->used.count = 0;

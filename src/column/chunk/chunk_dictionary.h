@@ -16,7 +16,7 @@ struct dictionary_text {
     size_t at;        /* in `bytes` */
     uint64_t hash;    /* text_hash(), once `hashed` */
     uint32_t len, id; /* id: the global one, INDEX_NO_TEXT until known */
-    uint8_t type, mark;
+    uint8_t type, size_class;
     bool hashed;
 };
 /* A text of the present chunk if `stamp` is that of the dictionary, else free. */
@@ -24,7 +24,7 @@ struct dictionary_slot {
     uint64_t a, b;
     uint32_t len, code, text;
     uint16_t stamp;
-    uint8_t type, mark;
+    uint8_t type, size_class;
 };
 struct dictionary {
     /* texts of the present chunk: few enough to stay in the cache */
@@ -34,9 +34,9 @@ struct dictionary {
     VEC(uint32_t) used; /* code -> text: the distinct texts of the chunk, by first appearance */
     VEC(struct dictionary_text) texts; /* all known texts, also those of earlier chunks */
     uint32_t known_cap, known_before, idle;
-    uint32_t *known_slots;        /* text + 1; 0 = free; 2 * known_cap elements */
-    VEC(char) bytes;              /* of all texts */
-    uint8_t (*mark)(struct text); /* computes dictionary_text.mark of a TEXT; NULL: 0 */
+    uint32_t *known_slots;              /* text + 1; 0 = free; 2 * known_cap elements */
+    VEC(char) bytes;                    /* of all texts */
+    uint8_t (*size_class)(struct text); /* computes dictionary_text.mark of a TEXT; NULL: 0 */
 };
 _Static_assert(sizeof(struct dictionary_slot) == 32, "two in a cache line");
 /* Begins a chunk: no codes are assigned yet. Large memory is freed. */

@@ -55,7 +55,7 @@ static enum column_type type_of_column(struct chunk_builder *b, struct column_bu
         return COLUMN_BOOL;
     case TRACE_TEXT:
         return COLUMN_TEXT;
-    case BUILD_MANY:
+    case BUILD_SEVERAL_TYPES:
         return all_doubles(b, c) ? COLUMN_DOUBLE : COLUMN_MIXED;
     default:
         return COLUMN_MIXED;
@@ -157,7 +157,7 @@ static void put_values(struct finish *f, const struct column_build *c, const int
         flags |= PACK_IF_HALF;
     else if (!c->keep_encoded)
         flags |= PACK_MAY_COMPRESS;
-    pack_encode_measured(f->b->encoder, values, count, stage_ranges(c),
+    pack_encode_measured(f->b->encoder, values, count, stage_block_ranges(c),
                          staged ? c->full / PACK_BLOCK : 0, flags, &range, f->out);
     dir->values = section_end(f->out, f->start, begin);
     if (staged && dir->type != COLUMN_TEXT) {

@@ -44,7 +44,7 @@ static int plan_value(struct chunk_builder *b, const struct trace_value *v, uint
     if (slot == BUILD_TO_OTHER || b->error != 0)
         return b->error != 0 ? b->error : -ENOENT;
     struct column_build *c = &b->column[slot - 1];
-    if (build_see_type(c, v->type) < 0 ||
+    if (build_note_type(c, v->type) < 0 ||
         (v->type >= TRACE_TEXT && c->dict == NULL && build_dictionary(b, c) == NULL))
         return -ENOMEM;
     *ret = (struct step){.column = c, .head = step_head(v), .index = index};
@@ -142,10 +142,10 @@ static int fix_text(const struct trace_event *event, struct shape *s, struct ste
     step->head = slot->code;
     if (s->name == c) {
         s->name = NULL;
-        s->name_mark = slot->mark;
+        s->name_class = slot->size_class;
     } else if (s->cat == c) {
         s->cat = NULL;
-        s->cat_mark = slot->mark;
+        s->cat_class = slot->size_class;
     }
     return 0;
 }
@@ -171,8 +171,8 @@ static int fix_texts(struct chunk_builder *b, const struct trace_event *event, s
         s->texts--;
     }
     if (s->name == NULL && s->cat == NULL && s->args[ARG_SIZE_SUM] < 0 &&
-        s->args[ARG_RET_SUM] < 0 && size_is_null(s->cat_mark, s->name_mark) &&
-        bytes_are_null(s->cat_mark, s->name_mark))
+        s->args[ARG_RET_SUM] < 0 && size_is_null(s->cat_class, s->name_class) &&
+        bytes_are_null(s->cat_class, s->name_class))
         s->sized = false;
     return rc;
 }
@@ -185,7 +185,7 @@ const struct shape *build_find_shape(struct chunk_builder *b, const struct trace
     if (s == NULL || event->shape == 0)
         return s;
     *hint = (struct shape_hint){event->shape, *s};
-    hint->plan.sure = true;
+    hint->plan.checked = true;
     if (event->fixed != 0 && s->count <= BUILD_STEPS_MAX - b->step_count &&
         fix_texts(b, event, &hint->plan) < 0) {
         b->error = -ENOMEM;

@@ -27,7 +27,7 @@ const char *const index_transfer_calls[] = {
     "recvmsg", "sendmsg",  "splice", "sendfile", "copy_file_range", NULL,
 };
 
-uint8_t size_mark_name(struct text name)
+uint8_t size_class_of_name(struct text name)
 {
     for (size_t i = 0; index_transfer_calls[i]; i++)
         if (text_eq(name, text_of(index_transfer_calls[i])))
@@ -35,7 +35,7 @@ uint8_t size_mark_name(struct text name)
     return 0;
 }
 
-uint8_t size_mark_cat(struct text cat)
+uint8_t size_class_of_cat(struct text cat)
 {
     static const char *const cats[] = {
         [SIZE_POSIX] = "POSIX", [SIZE_STDIO] = "STDIO", [SIZE_SYS] = "sys"};
@@ -93,34 +93,34 @@ static struct size_value product(const struct trace_value *a, const struct trace
     return of_number(&v);
 }
 
-struct size_value size_of_object(uint8_t cat_mark, uint8_t name_mark,
+struct size_value size_of_object(uint8_t cat_class, uint8_t name_class,
                                  const struct trace_value *const args[SIZE_ARGS])
 {
     if (args[ARG_SIZE_SUM] != NULL || args[ARG_RET_SUM] != NULL)
         return of_number(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
-    if (size_is_null(cat_mark, name_mark))
+    if (size_is_null(cat_class, name_class))
         return (struct size_value){0, 0, 0};
-    if (cat_mark == 0 || cat_mark == SIZE_SYS)
+    if (cat_class == 0 || cat_class == SIZE_SYS)
         return positive_or_null(positive(args[ARG_SIZE]) ? args[ARG_SIZE] : args[ARG_IMAGE_SIZE]);
     if (args[ARG_RET] == NULL)
         return positive_or_null(args[ARG_SIZE]);
-    if (cat_mark == SIZE_STDIO && name_mark & SIZE_COUNTED && positive(args[ARG_RET]) &&
+    if (cat_class == SIZE_STDIO && name_class & SIZE_COUNTED && positive(args[ARG_RET]) &&
         positive(args[ARG_SIZE]))
         return product(args[ARG_RET], args[ARG_SIZE]);
     return positive_or_null(args[ARG_RET]);
 }
 
-struct size_value bytes_of_object(uint8_t class, uint8_t cat_mark, uint8_t name_mark,
+struct size_value bytes_of_object(uint8_t class, uint8_t cat_class, uint8_t name_class,
                                   const struct trace_value *const args[SIZE_ARGS])
 {
-    if (cat_mark == 0)
+    if (cat_class == 0)
         return (struct size_value){0, 0, 0};
     bool summed = class == TRACE_AGGREGATED || class == TRACE_COUNTER;
     if (summed && (args[ARG_SIZE_SUM] != NULL || args[ARG_RET_SUM] != NULL))
         return of_number(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
-    if (bytes_are_null(cat_mark, name_mark))
+    if (bytes_are_null(cat_class, name_class))
         return (struct size_value){0, 0, 0};
-    if (cat_mark == SIZE_STDIO)
+    if (cat_class == SIZE_STDIO)
         return positive(args[ARG_RET]) && positive(args[ARG_SIZE])
                    ? product(args[ARG_RET], args[ARG_SIZE])
                    : (struct size_value){0, 0, 0};

@@ -10,7 +10,7 @@
 
 /* All columns grow at the same speed. If the arrays began at the same offset of a page, their ends
  * would use the same few sets of the L1 cache: so each has another offset. */
-int stage_new(struct column_build *c, unsigned number)
+int stage_begin(struct column_build *c, unsigned number)
 {
     char *memory;
 
@@ -24,7 +24,7 @@ int stage_new(struct column_build *c, unsigned number)
     if (memory == NULL)
         return -ENOMEM;
     c->fill = (int64_t *)(void *)(memory + c->skew);
-    return stage_new(c, number);
+    return stage_begin(c, number);
 }
 
 void stage_done(struct column_build *c)
@@ -44,7 +44,7 @@ size_t stage_bytes(const struct column_build *c)
            c->places.cap + c->types.cap;
 }
 
-int stage_keep(struct column_build *c)
+int stage_store_block(struct column_build *c)
 {
     struct pack_range range;
     struct stage_place place = {.at = c->kept.len};
@@ -74,7 +74,7 @@ struct stage_range stage_range(const struct column_build *c)
         pack_kernels()->measure(c->fill, (size_t)(c->next - c->fill), &last);
     struct stage_range all = {last.min, last.max};
     for (uint32_t i = 0; i < c->full / PACK_BLOCK; i++) {
-        const struct pack_range *r = &stage_ranges(c)[i];
+        const struct pack_range *r = &stage_block_ranges(c)[i];
         all.min = r->min < all.min ? r->min : all.min;
         all.max = r->max > all.max ? r->max : all.max;
     }
@@ -99,7 +99,7 @@ static void widen(const struct column_build *c, size_t block, int64_t *out)
 {
     const struct stage_place *place =
         (const struct stage_place *)(const void *)c->places.data + block;
-    int64_t base = stage_ranges(c)[block].min;
+    int64_t base = stage_block_ranges(c)[block].min;
 
     if (place->bytes > 0)
         pack_kernels()->widen64((const uint8_t *)c->kept.data + place->at, place->bytes, PACK_BLOCK,
@@ -121,7 +121,7 @@ int64_t *stage_values(struct chunk_builder *b, const struct column_build *c)
         widen(c, i / PACK_BLOCK, out + i);
     memcpy(out + c->full, c->fill, (size_t)(c->next - c->fill) * sizeof(*out));
     if (c->as_double) {
-        /* Integers among doubles become doubles (all of them are exact). */
+        /* Integers among doubles become doubles; as_double is set only if all are exact. */
         for (uint32_t i = 0; i < stage_count(c); i++)
             if (c->types.data[i] == TRACE_INT) {
                 double d = (double)out[i];
@@ -140,7 +140,7 @@ int64_t *build_scratch(struct chunk_builder *b, size_t n, struct buf *out)
     return values;
 }
 
-int build_see_type(struct column_build *c, uint8_t type)
+int build_note_type(struct column_build *c, uint8_t type)
 {
     uint32_t count = stage_count(c);
 
@@ -148,16 +148,16 @@ int build_see_type(struct column_build *c, uint8_t type)
         c->type = type;
         c->kind = type < TRACE_TEXT    ? (c->is_time ? BUILD_TIME : BUILD_NUMBER)
                   : type == TRACE_TEXT ? BUILD_TEXT
-                                       : BUILD_ANY;
+                                       : BUILD_KIND_ANY;
     }
-    if (c->type == type || c->type == BUILD_MANY)
+    if (c->type == type || c->type == BUILD_SEVERAL_TYPES)
         return 0;
     char *types = buf_reserve(&c->types, count + 1);
     if (types == NULL)
         return -ENOMEM;
     memset(types, c->type, count);
     c->types.len = count;
-    c->type = BUILD_MANY;
-    c->kind = BUILD_ANY;
+    c->type = BUILD_SEVERAL_TYPES;
+    c->kind = BUILD_KIND_ANY;
     return 0;
 }

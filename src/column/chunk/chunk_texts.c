@@ -102,9 +102,9 @@ void build_texts(struct chunk_builder *b, const struct column_build *c, size_t s
 
 static uint8_t type_of(const struct column_build *c, uint32_t i)
 {
-    return c->as_double            ? TRACE_DOUBLE
-           : c->type == BUILD_MANY ? (uint8_t)c->types.data[i]
-                                   : c->type;
+    return c->as_double                     ? TRACE_DOUBLE
+           : c->type == BUILD_SEVERAL_TYPES ? (uint8_t)c->types.data[i]
+                                            : c->type;
 }
 
 /* Replaces all values by codes of (type, value). Before, texts have codes of the column's
@@ -228,7 +228,7 @@ int build_hashes(struct chunk_builder *b, const struct column_build *c)
     /* A dictionary of their 8 bytes finds each distinct number once. */
     struct dictionary d = {0};
     dictionary_begin(&d);
-    if (c->type == BUILD_MANY && !c->as_double)
+    if (c->type == BUILD_SEVERAL_TYPES && !c->as_double)
         rc = hash_mixed(c, values, &d, l);
     else
         rc = hash_runs(type_of(c, 0), values, stage_count(c), &d, l);

@@ -25,7 +25,7 @@ static int refine_tuples(struct chunk_builder *b, const struct column_build *c)
 {
     if (c == NULL)
         return 0;
-    if (c->type == BUILD_MANY)
+    if (c->type == BUILD_SEVERAL_TYPES)
         return -EDOM;
     struct stage_range range = stage_range(c);
     if (range.min == range.max && !has_nulls(b, c))

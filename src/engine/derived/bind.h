@@ -55,15 +55,16 @@ int64_t *whole_alloc(struct scan_worker *w, struct bound *b, uint64_t **ret_vali
 /* Binds to these integers. */
 int bind_whole(struct bound *b, int64_t min, int64_t max);
 
-/* ---- other.c, both.c ------------------------------------------------------------------------- */
+/* ---- other.c, merged.c
+ * ------------------------------------------------------------------------- */
 
 /* Binds to the values of a path in the column "@other". */
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
                struct text path);
 /* Binds to the values of the first part, or if they are null, of the second (may be NULL). Rows
  * whose bit is set in `without` (may be NULL) are null. */
-int bind_both(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
-              const uint64_t *without);
+int bind_merged(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
+                const uint64_t *without);
 
 /* ---- lanes.c --------------------------------------------------------------------------------- */
 

@@ -39,7 +39,7 @@ static int bind_bytes(struct scan_worker *w, struct bound *b)
     if (!covered)
         return bind_stored(w, b, all->stored);
     return all->shape == SHAPE_INT ? bind_uncovered(w, b, all->stored, covered)
-                                   : bind_both(w, b, all, NULL, covered);
+                                   : bind_merged(w, b, all, NULL, covered);
 }
 
 const struct derived derived_bytes = {.parts = {"=bytes"}, .bind = bind_bytes};

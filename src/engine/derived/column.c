@@ -9,7 +9,7 @@ static int bind_named(struct scan_worker *w, struct bound *b)
     bool has_second = info->other.len > 0 && chunk_find(w->chunk.view, info->other, &second) == 0;
 
     if (has_first && has_second) /* a top-level field before an argument */
-        return bind_both(w, b, bind_part(w, b, 0), bind_part(w, b, 1), NULL);
+        return bind_merged(w, b, bind_part(w, b, 0), bind_part(w, b, 1), NULL);
     if (has_first)
         return bind_stored(w, b, &first);
     if (has_second)

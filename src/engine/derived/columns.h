@@ -2,7 +2,7 @@
  *
  * Used by:   engine/ and answers.
  * Path:      query_source finds a column of the query (before scanning); in a scan, scan_* describe
- *            it in the present chunk, and batch_* read it for the present batch.
+ *            it in the current chunk, and batch_* read it for the current batch.
  * Threads:   query_source*: the query's thread. The rest: the thread of the worker.
  * Errors:    scan_* and batch_* return none: the worker keeps the first error, all columns are null
  *            from then on, and the scan ends with the batch. Errors are -ENOMEM, ERR_CORRUPT,
@@ -20,18 +20,18 @@
  * cmd exec size rank trace, any other bare name = args.<name>; also "@class", "@gap", "@len",
  * "@repaired". dur of an X event without one is 0; te of an object without dur is its ts. */
 struct source;
-/* Returns the source of a path, which is borrowed from the query: the same one for the same path.
- * Not while a scan runs. Returns 0 or -ENOMEM. */
+/* Sets *ret to the source of a path, borrowed from the query; equal paths have the same source.
+ * Must not be called while a scan runs. Returns 0 or -ENOMEM. */
 int query_source(struct query *q, struct text path, const struct source **ret);
 /* Returns a source of times: floor((ts - origin) / interval) * interval, null for objects without
  * ts. interval_ns 0: all objects, with a ts or not, are in bucket 0. */
 int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns,
                         const struct source **ret);
-/* Returns a new source that groups by fewer keys: all keys that are not in `kept` (width 1, all
- * with slots, borrowed while the query scans) become QUERY_KEY_OTHERS. kept NULL: numbers are
- * grouped by powers of two, whose keys are the integers of query_key_bin; other values become
- * QUERY_KEY_OTHERS. Null stays null. Only for keys and codes, not for values. Not while a scan
- * runs. */
+/* Returns a new source that groups by fewer keys: all keys that are not in `kept` (one key each,
+ * after group_table_place; borrowed while the query scans) become QUERY_KEY_OTHERS. kept NULL:
+ * the key of a number is query_key_bin of its power of two; other values become
+ * QUERY_KEY_OTHERS. Null stays null. Only batch_keys and batch_codes accept the source. Must not
+ * be called while a scan runs. */
 struct group_table;
 int query_source_folded(struct query *q, const struct source *s, const struct group_table *kept,
                         const struct source **ret);
@@ -96,8 +96,8 @@ const uint64_t *batch_keys(struct scan_batch *b, const struct source *s);
 bool scan_codes(struct scan_chunk *c, const struct source *s, uint32_t limit, uint32_t *ret_count,
                 const uint64_t **ret_keys);
 const uint32_t *batch_codes(struct scan_batch *b, const struct source *s);
-/* Returns true if each row has the same code in both sources, after scan_codes of both: for example
- * of pid and rank, which depends on the pid. */
+/* Returns true if each row has the same code in both sources, such as pid and rank, which
+ * depends on the pid. Call scan_codes for both first. */
 bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct source *b);
 /* Returns the value of one row of the batch; texts are borrowed until the chunk ends. */
 struct value batch_value(struct scan_batch *b, const struct source *s, uint32_t row);

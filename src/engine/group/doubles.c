@@ -10,7 +10,7 @@
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-void fine_add(struct fine *f, double value)
+void float_moments_add(struct float_moments *f, double value)
 {
     double n1 = (double)f->m.count, n = n1 + 1, delta = value - f->m.mean, part = delta / n;
     double term = delta * part * n1;
@@ -21,7 +21,7 @@ void fine_add(struct fine *f, double value)
     moments_f64_add(&f->m, value);
 }
 
-void fine_merge(struct fine *f, const struct fine *other)
+void float_moments_merge(struct float_moments *f, const struct float_moments *other)
 {
     double a = (double)f->m.count, b = (double)other->m.count, n = a + b;
     double d = other->m.mean - f->m.mean, dn = d / n;
@@ -39,24 +39,24 @@ void fine_merge(struct fine *f, const struct fine *other)
     moments_f64_merge(&f->m, &other->m);
 }
 
-struct fine *entry_fine(struct doubles_entry *e)
+struct float_moments *entry_float_moments(struct doubles_entry *e)
 {
     const struct shifted s = e->shifted;
 
     if (e->is_fine)
-        return &e->fine;
+        return &e->float_moments;
     e->is_fine = true;
-    e->fine = (struct fine){0};
+    e->float_moments = (struct float_moments){0};
     if (s.count == 0)
-        return &e->fine;
+        return &e->float_moments;
     double n = (double)s.count, m2 = s.squares - s.offsets * s.offsets / n;
-    e->fine.m = (struct moments_f64){.count = s.count,
-                                     .mean = s.shift + s.offsets / n,
-                                     .m2 = m2 > 0 ? m2 : 0,
-                                     .min = s.min,
-                                     .max = s.max,
-                                     .sum = s.sum};
-    return &e->fine;
+    e->float_moments.m = (struct moments_f64){.count = s.count,
+                                              .mean = s.shift + s.offsets / n,
+                                              .m2 = m2 > 0 ? m2 : 0,
+                                              .min = s.min,
+                                              .max = s.max,
+                                              .sum = s.sum};
+    return &e->float_moments;
 }
 
 /* ---- the doubles of a scan ------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ int doubles_init(struct group_doubles *d, const struct grouping *g)
     for (unsigned i = 0; i < g->set_count; i++) {
         group_table_init(&d->set[i].table, g->sets[i].width, g->limit, g->budget);
         d->set[i].acc_count = g->sets[i].acc_count;
-        d->set[i].fine.budget = g->budget;
+        d->set[i].float_moments.budget = g->budget;
     }
     return 0;
 }
@@ -78,16 +78,17 @@ int doubles_init(struct group_doubles *d, const struct grouping *g)
 void doubles_done(struct group_doubles *d)
 {
     for (unsigned i = 0; i < d->set_count; i++) {
-        vec_done(&d->set[i].fine);
+        vec_done(&d->set[i].float_moments);
         group_table_done(&d->set[i].table);
     }
     free(d->set);
     *d = (struct group_doubles){0};
 }
 
-const struct fine *doubles_find(const struct set_doubles *s, const uint64_t *keys, unsigned acc)
+const struct float_moments *doubles_find(const struct set_doubles *s, const uint64_t *keys,
+                                         unsigned acc)
 {
-    int64_t group = s->fine.count ? group_table_find(&s->table, keys) : -ENOENT;
+    int64_t group = s->float_moments.count ? group_table_find(&s->table, keys) : -ENOENT;
 
     return group < 0 ? NULL : doubles_at(s, group, acc);
 }
@@ -95,7 +96,8 @@ const struct fine *doubles_find(const struct set_doubles *s, const uint64_t *key
 int64_t doubles_add(struct set_doubles *s, const uint64_t *keys)
 {
     int64_t group = group_table_add(&s->table, keys);
-    int rc = group < 0 ? (int)group : vec_extend(&s->fine, (size_t)s->table.count * s->acc_count);
+    int rc = group < 0 ? (int)group
+                       : vec_extend(&s->float_moments, (size_t)s->table.count * s->acc_count);
 
     return rc < 0 ? rc : group;
 }
@@ -128,7 +130,7 @@ int doubles_take(struct group_worker *w, struct doubles_part **ret)
 
     *ret = NULL;
     for (size_t i = 0; i < count; i++) {
-        entry_fine(&w->entries.at[i]);
+        entry_float_moments(&w->entries.at[i]);
         keys += w->found->set[w->entries.at[i].set].map.width;
     }
     if (count == 0)
@@ -207,7 +209,7 @@ static int put_entry(const struct grouping *g, struct group_doubles *d,
         rc < 0 ? rc : doubles_add(&d->set[e->set], g->translate_keys ? translated : keys);
 
     if (group >= 0)
-        fine_merge(doubles_at(&d->set[e->set], group, e->acc), &e->fine);
+        float_moments_merge(doubles_at(&d->set[e->set], group, e->acc), &e->float_moments);
     return group < 0 ? (int)group : 0;
 }
 

@@ -18,7 +18,7 @@
 struct group_worker;
 struct grouping;
 /* Moments up to the fourth order; m3 and m4 only with `shape`. */
-struct fine {
+struct float_moments {
     struct moments_f64 m;
     double m3, m4;
 };
@@ -33,7 +33,7 @@ struct doubles_entry {
     bool is_fine;
     union {
         struct shifted shifted;
-        struct fine fine;
+        struct float_moments float_moments;
     };
 };
 static inline void shifted_add(struct shifted *s, double value)
@@ -47,14 +47,14 @@ static inline void shifted_add(struct shifted *s, double value)
     s->min = value < s->min ? value : s->min;
     s->max = value > s->max ? value : s->max;
 }
-void fine_add(struct fine *f, double value);
-void fine_merge(struct fine *f, const struct fine *other);
+void float_moments_add(struct float_moments *f, double value);
+void float_moments_merge(struct float_moments *f, const struct float_moments *other);
 /* Converts an entry to moments, if it has sums. */
-struct fine *entry_fine(struct doubles_entry *e);
+struct float_moments *entry_float_moments(struct doubles_entry *e);
 static inline void entry_add(struct doubles_entry *e, double value, bool shape)
 {
     if (shape || e->is_fine)
-        fine_add(entry_fine(e), value);
+        float_moments_add(entry_float_moments(e), value);
     else
         shifted_add(&e->shifted, value);
 }
@@ -65,17 +65,19 @@ struct group_doubles {
     struct set_doubles {
         struct group_table table; /* of tuples of keys, translated */
         unsigned acc_count;
-        VEC(struct fine) fine; /* by group and accumulator */
+        VEC(struct float_moments) float_moments; /* by group and accumulator */
     } * set;
 };
 int doubles_init(struct group_doubles *d, const struct grouping *g);
 void doubles_done(struct group_doubles *d);
-static inline struct fine *doubles_at(const struct set_doubles *s, int64_t group, unsigned acc)
+static inline struct float_moments *doubles_at(const struct set_doubles *s, int64_t group,
+                                               unsigned acc)
 {
-    return &s->fine.at[(size_t)group * s->acc_count + acc];
+    return &s->float_moments.at[(size_t)group * s->acc_count + acc];
 }
 /* Returns NULL if the group has no doubles. */
-const struct fine *doubles_find(const struct set_doubles *s, const uint64_t *keys, unsigned acc);
+const struct float_moments *doubles_find(const struct set_doubles *s, const uint64_t *keys,
+                                         unsigned acc);
 /* Adds a group; returns its number, or a negative error as group_table_add. */
 int64_t doubles_add(struct set_doubles *s, const uint64_t *keys);
 

@@ -33,9 +33,9 @@ size_t encode_begin(struct buf *out);
 void encode_end(struct buf *out, size_t begin);
 struct text decode_block(struct rec *r); /* borrowed */
 
-/* Appends all groups, without their doubles. Sums in slots are not included: call slots_end before.
- * later: for later scans of other ranks; accumulators may leave out data that only the answer
- * needs. Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
+/* Appends all groups, without their doubles. Sums in slots are not included: call dense_sums_end
+ * before. later: for later scans of other ranks; accumulators may leave out data that only the
+ * answer needs. Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
 int groups_encode(struct groups *f, bool later, struct buf *out);
 /* Decodes groups of a grouping with the same sets, and a query with the same selection. *ret:
  * *new*; its keys cannot be searched before group_table_place, which merging does not need. keep:

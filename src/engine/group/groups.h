@@ -35,7 +35,7 @@ struct acc_kind {
     size_t size;                                  /* of a slot, a multiple of 8; 0: none */
     size_t (*bytes)(const struct acc_spec *spec); /* the size, if it depends on the spec */
     bool wide;                                    /* slots are aligned to 16 bytes */
-    bool sums; /* slots begin with struct cell: slots.c may add integers */
+    bool sums; /* slots begin with struct cell: dense_sums.c may add integers */
     void (*clear)(const struct acc_spec *spec, void *slot); /* NULL: an empty slot is zero */
     /* Frees memory that a slot refers to. NULL: there is none. */
     void (*free)(const struct grouping *g, void *slot);
@@ -58,7 +58,7 @@ struct acc_kind {
     int (*decode)(struct groups_decoder *d, unsigned set, unsigned acc);
 };
 /* Moments of a column's numbers, and with `sample` their percentiles: struct cell, with `sample`
- * struct sampled_cell; doubles: see doubles.h. */
+ * struct sampled_moments; doubles: see doubles.h. */
 extern const struct acc_kind acc_number;
 /* Moments of column / with as doubles: bytes a second of rows whose duration is above 0. */
 extern const struct acc_kind acc_rate;
@@ -132,13 +132,13 @@ struct grouping {
 /* Sums of integers of one unit. Sums that do not fit are added to an entry of groups.more. `more`
  * is the number of this entry, from 1 (0: none), shifted left by one bit, and the unit (1:
  * nano). */
-struct cell {
+struct int_moments {
     int64_t min, max, sum;
     uint64_t squares;
     uint32_t count, more;
 };
-struct sampled_cell {
-    struct cell cell;
+struct sampled_moments {
+    struct int_moments int_moments;
     struct sample sample;
 };
 /* ns */
@@ -262,8 +262,8 @@ int quantity_add(struct sample_memory *memory, struct quantity *into, const stru
 /* Moments of the integers and of the doubles; the latter are NULL if there are none. */
 void group_moments(const struct groups *f, unsigned set, uint32_t group, unsigned acc,
                    struct moments *ret);
-const struct fine *group_doubles_of(const struct groups *f, unsigned set, uint32_t group,
-                                    unsigned acc);
+const struct float_moments *group_doubles_of(const struct groups *f, unsigned set, uint32_t group,
+                                             unsigned acc);
 
 /* ---- merge.c --------------------------------------------------------------------------------- */
 
@@ -274,16 +274,17 @@ int groups_merge(struct groups *into, struct groups *from, unsigned later);
 int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t to, uint32_t g,
                 pthread_mutex_t *shared);
 
-/* ---- cell.c ---------------------------------------------------------------------------------- */
+/* ---- int_moments.c
+ * ---------------------------------------------------------------------------------- */
 
 /* Adds a value, or `n` values by their sum, min and max (INT64_MAX and INT64_MIN: not known). */
-int cell_add(struct groups *f, struct cell *c, int64_t value, bool nano);
-int cell_add_many(struct groups *f, struct cell *c, uint64_t n, int64_t sum, int64_t min,
-                  int64_t max, bool nano);
-/* The fast path of cell_add. Returns false if cell_add must be called instead. */
+int int_moments_add(struct groups *f, struct int_moments *c, int64_t value, bool nano);
+int int_moments_add_many(struct groups *f, struct int_moments *c, uint64_t n, int64_t sum,
+                         int64_t min, int64_t max, bool nano);
+/* The fast path of int_moments_add. Returns false if int_moments_add must be called instead. */
 #define CELL_ORDINARY (1ll << 32)
 #define CELL_COUNT_MAX (1u << 30)
-static inline bool cell_add_quickly(struct cell *c, int64_t value, bool nano)
+static inline bool int_moments_add_quickly(struct int_moments *c, int64_t value, bool nano)
 {
     uint64_t squares;
 
@@ -298,11 +299,11 @@ static inline bool cell_add_quickly(struct cell *c, int64_t value, bool nano)
     c->count++;
     return true;
 }
-void cell_moments(const struct groups *f, const struct cell *c, struct moments *ret);
-/* The fast path of cell_merge. Returns false if cell_merge must be called instead. */
-bool cell_merge_quickly(struct cell *c, const struct cell *other);
-int cell_merge(struct groups *f, struct cell *c, const struct groups *from,
-               const struct cell *other);
+void int_moments_moments(const struct groups *f, const struct int_moments *c, struct moments *ret);
+/* The fast path of int_moments_merge. Returns false if int_moments_merge must be called instead. */
+bool int_moments_merge_quickly(struct int_moments *c, const struct int_moments *other);
+int int_moments_merge(struct groups *f, struct int_moments *c, const struct groups *from,
+                      const struct int_moments *other);
 
 /* ---- keep.c ---------------------------------------------------------------------------------- */
 

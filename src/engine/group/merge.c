@@ -193,8 +193,8 @@ static int merge_by_one(struct groups *into, struct groups *from, unsigned set, 
 }
 
 /* *ret: *new*, on errors, too: the numbers of the groups of `from` in `into`. */
-static int merge_slots(struct groups *into, struct groups *from, unsigned set, unsigned later,
-                       uint32_t **ret)
+static int merge_dense_sums(struct groups *into, struct groups *from, unsigned set, unsigned later,
+                            uint32_t **ret)
 {
     size_t count = from->set[set].map.table.count;
     uint32_t *to = *ret = malloc((count + 1) * sizeof(*to));
@@ -228,7 +228,7 @@ int groups_merge(struct groups *into, struct groups *from, unsigned later)
     int rc = 0;
 
     for (unsigned i = 0; i < into->set_count && rc == 0; i++)
-        rc = merge_slots(into, from, i, later, &to[i]);
+        rc = merge_dense_sums(into, from, i, later, &to[i]);
     for (unsigned i = 0; i < into->set_count && rc == 0; i++)
         rc = merge_lists(into, from, i, (const uint32_t *const *)to);
     for (unsigned i = 0; i < into->set_count; i++)

@@ -9,14 +9,14 @@
 
 static size_t number_bytes(const struct acc_spec *spec)
 {
-    return spec->sample ? sizeof(struct sampled_cell) : sizeof(struct cell);
+    return spec->sample ? sizeof(struct sampled_moments) : sizeof(struct int_moments);
 }
 
 static void number_clear(const struct acc_spec *spec, void *slot)
 {
-    struct sampled_cell *n = slot;
+    struct sampled_moments *n = slot;
 
-    n->cell = (struct cell){.min = INT64_MAX, .max = INT64_MIN};
+    n->int_moments = (struct int_moments){.min = INT64_MAX, .max = INT64_MIN};
     if (spec->sample)
         n->sample = (struct sample){0};
 }
@@ -25,14 +25,14 @@ static void number_clear(const struct acc_spec *spec, void *slot)
 static int number_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                         const void *other, pthread_mutex_t *shared)
 {
-    struct sampled_cell *n = slot;
-    const struct sampled_cell *o = other;
+    struct sampled_moments *n = slot;
+    const struct sampled_moments *o = other;
     int rc = 0;
 
-    if (!cell_merge_quickly(&n->cell, &o->cell)) {
+    if (!int_moments_merge_quickly(&n->int_moments, &o->int_moments)) {
         if (shared)
             pthread_mutex_lock(shared);
-        rc = cell_merge(into, &n->cell, from, &o->cell);
+        rc = int_moments_merge(into, &n->int_moments, from, &o->int_moments);
         if (shared)
             pthread_mutex_unlock(shared);
     }
@@ -46,7 +46,7 @@ static int number_encode(struct groups_encoder *e, unsigned set, unsigned acc)
     const struct groups_of_set *s = &e->from->set[set];
 
     for (uint32_t g = 0; s->accs[acc].spec->sample && g < s->ready; g++)
-        sample_encode(&((struct sampled_cell *)group_slot(s, g, acc))->sample, e->out);
+        sample_encode(&((struct sampled_moments *)group_slot(s, g, acc))->sample, e->out);
     return e->out->error;
 }
 
@@ -56,8 +56,8 @@ static int number_decode(struct groups_decoder *d, unsigned set, unsigned acc)
     int rc = 0;
 
     for (uint32_t g = 0; g < s->ready && rc == 0; g++) {
-        struct sampled_cell *c = group_slot(s, g, acc);
-        if (c->cell.more >> 1 > d->into->more.count)
+        struct sampled_moments *c = group_slot(s, g, acc);
+        if (c->int_moments.more >> 1 > d->into->more.count)
             return ERR_CORRUPT;
         if (!s->accs[acc].spec->sample)
             continue;
@@ -85,8 +85,8 @@ struct doubles_entry *number_doubles(struct group_worker *w, unsigned set, unsig
     return &w->entries.at[*at - 1];
 }
 
-static int add_fine(struct group_worker *w, unsigned set, unsigned acc, uint32_t group,
-                    double value)
+static int add_float_moments(struct group_worker *w, unsigned set, unsigned acc, uint32_t group,
+                             double value)
 {
     struct doubles_entry *e = number_doubles(w, set, acc, group);
 
@@ -101,22 +101,23 @@ int number_add(struct group_worker *w, unsigned set, unsigned acc, uint32_t grou
 {
     const struct groups_of_set *s = &w->found->set[set];
     const struct acc_spec *spec = s->accs[acc].spec;
-    struct sampled_cell *n = group_slot(s, group, acc);
-    int rc =
-        cell_add_quickly(&n->cell, value, nano) ? 0 : cell_add(w->found, &n->cell, value, nano);
+    struct sampled_moments *n = group_slot(s, group, acc);
+    int rc = int_moments_add_quickly(&n->int_moments, value, nano)
+                 ? 0
+                 : int_moments_add(w->found, &n->int_moments, value, nano);
 
     if (rc == 0 && spec->sample)
         rc = sample_add_i64(&w->found->memory, &n->sample, value, nano);
     if (rc == 0 && spec->shape)
-        rc = add_fine(w, set, acc, group, nano ? (double)value / 1000 : (double)value);
+        rc = add_float_moments(w, set, acc, group, nano ? (double)value / 1000 : (double)value);
     return rc;
 }
 
 int number_add_f64(struct group_worker *w, unsigned set, unsigned acc, uint32_t group, double value)
 {
     const struct groups_of_set *s = &w->found->set[set];
-    struct sampled_cell *n = group_slot(s, group, acc);
-    int rc = add_fine(w, set, acc, group, value);
+    struct sampled_moments *n = group_slot(s, group, acc);
+    int rc = add_float_moments(w, set, acc, group, value);
 
     return rc == 0 && s->accs[acc].spec->sample
                ? sample_add_f64(&w->found->memory, &n->sample, value)
@@ -126,9 +127,9 @@ int number_add_f64(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
 /* ---- many values ----------------------------------------------------------------------------- */
 
 /* Sums values whose squares fit into 64 bits in sum. Returns false if some value is too large. */
-static bool sum_small(const int64_t *v, uint32_t n, bool nano, struct cell *ret)
+static bool sum_small(const int64_t *v, uint32_t n, bool nano, struct int_moments *ret)
 {
-    struct cell c = {.min = INT64_MAX, .max = INT64_MIN, .count = n, .more = nano};
+    struct int_moments c = {.min = INT64_MAX, .max = INT64_MIN, .count = n, .more = nano};
     uint64_t bits = 0;
 
     for (uint32_t i = 0; i < n; i++)
@@ -149,9 +150,9 @@ static int add_block(struct group_worker *w, unsigned set, unsigned acc, uint32_
                      const int64_t *v, uint32_t n, bool nano)
 {
     const struct groups_of_set *s = &w->found->set[set];
-    struct sampled_cell *to = group_slot(s, group, acc);
+    struct sampled_moments *to = group_slot(s, group, acc);
     const struct acc_spec *spec = s->accs[acc].spec;
-    struct cell sums;
+    struct int_moments sums;
     int rc = 0;
 
     if (n == 0)
@@ -161,7 +162,7 @@ static int add_block(struct group_worker *w, unsigned set, unsigned acc, uint32_
             rc = number_add(w, set, acc, group, v[i], nano);
         return rc;
     }
-    rc = cell_merge(w->found, &to->cell, w->found, &sums);
+    rc = int_moments_merge(w->found, &to->int_moments, w->found, &sums);
     for (uint32_t i = 0; spec->sample && i < n && rc == 0; i++)
         rc = sample_add_i64(&w->found->memory, &to->sample, v[i], nano);
     return rc;
@@ -264,9 +265,9 @@ static int add_cells(struct group_worker *w, unsigned set, unsigned acc,
     int rc = 0;
 
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        struct cell *to = (struct cell *)(cells + group[i] * stride);
-        if (__builtin_expect(!cell_add_quickly(to, v[i], nano), 0))
-            rc = cell_add(w->found, to, v[i], nano);
+        struct int_moments *to = (struct int_moments *)(cells + group[i] * stride);
+        if (__builtin_expect(!int_moments_add_quickly(to, v[i], nano), 0))
+            rc = int_moments_add(w->found, to, v[i], nano);
     }
     return rc;
 }
@@ -278,7 +279,7 @@ static inline __attribute__((always_inline)) int add_samples(struct group_worker
 {
     const struct groups_of_set *s = &w->found->set[set];
     struct sample_memory *memory = &w->found->memory;
-    char *samples = s->records + s->accs[acc].at + offsetof(struct sampled_cell, sample);
+    char *samples = s->records + s->accs[acc].at + offsetof(struct sampled_moments, sample);
     const size_t stride = s->stride;
     const uint32_t *group = of->group, n = of->n;
     const int64_t *v = of->v;
@@ -307,8 +308,8 @@ static int add_i64(struct group_worker *w, struct scan_batch *b, unsigned set, u
             rc = number_add(w, set, acc, values.group[i], values.v[i], values.nano);
         return rc;
     }
-    rc = slots_usable(w, set, acc) ? slots_add(w, set, acc, &values)
-                                   : add_cells(w, set, acc, &values);
+    rc = dense_sums_usable(w, set, acc) ? dense_sums_add(w, set, acc, &values)
+                                        : add_cells(w, set, acc, &values);
     if (rc < 0 || !spec->sample)
         return rc;
     return values.nano ? add_samples(w, set, acc, &values, true)
@@ -335,7 +336,7 @@ static int add_doubles(struct group_worker *w, unsigned set, unsigned acc, uint3
         entry_add(e, value, shape);
         if (sample)
             rc = sample_add_f64(&w->found->memory,
-                                &((struct sampled_cell *)(numbers + group * s->stride))->sample,
+                                &((struct sampled_moments *)(numbers + group * s->stride))->sample,
                                 value);
     }
     return rc;

@@ -53,7 +53,7 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 
     if (rc < 0 || spec->add)
         return rc < 0 ? rc : spec->add(w, b, set);
-    w->counter = slots_counter(w, b, set);
+    w->counter = dense_sums_counter(w, b, set);
     if (w->counter == UINT_MAX)
         group_count_rows(s, w->group, b->count);
     rc = groups_accumulate(w, b, set, 0);
@@ -114,9 +114,9 @@ static void worker_free(struct group_worker *w)
 {
     const struct grouping *g = w->grouping;
 
-    for (unsigned i = 0; w->slots && i < g->set_count; i++)
-        slots_free(&g->sets[i], w->slots[i]);
-    free(w->slots);
+    for (unsigned i = 0; w->dense_sums && i < g->set_count; i++)
+        dense_sums_free(&g->sets[i], w->dense_sums[i]);
+    free(w->dense_sums);
     vec_done(&w->entries);
     groups_free(w->found);
     free(w);
@@ -127,11 +127,11 @@ static int worker_init(struct group_worker *w)
     const struct grouping *g = w->grouping;
     int rc = groups_new(g, &w->found);
 
-    w->slots = rc < 0 ? NULL : calloc(g->set_count + 1, sizeof(struct slots *));
-    rc = rc == 0 && !w->slots ? -ENOMEM : rc;
+    w->dense_sums = rc < 0 ? NULL : calloc(g->set_count + 1, sizeof(struct dense_sums *));
+    rc = rc == 0 && !w->dense_sums ? -ENOMEM : rc;
     for (unsigned i = 0; i < g->set_count && rc == 0; i++) {
         rc = g->sets[i].pack ? group_map_pack(&w->found->set[i].map) : 0;
-        rc = rc < 0 ? rc : slots_new(&g->sets[i], &w->slots[i]);
+        rc = rc < 0 ? rc : dense_sums_new(&g->sets[i], &w->dense_sums[i]);
     }
     return rc == 0 && g->hooks && g->hooks->worker_begin ? g->hooks->worker_begin(w) : rc;
 }
@@ -194,7 +194,7 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     (void)worker;
 
     for (unsigned i = 0; i < job->grouping->set_count && !failed && rc == 0; i++)
-        rc = slots_end(w, i);
+        rc = dense_sums_end(w, i);
     if (hooks && hooks->worker_end) {
         int ended = hooks->worker_end(w, failed || rc < 0);
         rc = rc < 0 ? rc : ended;
@@ -373,15 +373,15 @@ int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_
 void group_moments(const struct groups *f, unsigned set, uint32_t group, unsigned acc,
                    struct moments *ret)
 {
-    cell_moments(f, group_slot(&f->set[set], group, acc), ret);
+    int_moments_moments(f, group_slot(&f->set[set], group, acc), ret);
 }
 
-const struct fine *group_doubles_of(const struct groups *f, unsigned set, uint32_t group,
-                                    unsigned acc)
+const struct float_moments *group_doubles_of(const struct groups *f, unsigned set, uint32_t group,
+                                             unsigned acc)
 {
     uint64_t keys[GROUP_KEYS_MAX];
 
-    if (!f->doubles.set || f->doubles.set[set].fine.count == 0)
+    if (!f->doubles.set || f->doubles.set[set].float_moments.count == 0)
         return NULL;
     group_map_keys(&f->set[set].map, group, keys);
     return doubles_find(&f->doubles.set[set], keys, acc);
@@ -390,8 +390,8 @@ const struct fine *group_doubles_of(const struct groups *f, unsigned set, uint32
 void group_quantity(const struct groups *f, unsigned set, uint32_t group, unsigned acc,
                     struct quantity *ret)
 {
-    const struct fine *doubles = group_doubles_of(f, set, group, acc);
-    struct sampled_cell *c = group_slot(&f->set[set], group, acc);
+    const struct float_moments *doubles = group_doubles_of(f, set, group, acc);
+    struct sampled_moments *c = group_slot(&f->set[set], group, acc);
 
     *ret = (struct quantity){.sample = f->set[set].accs[acc].spec->sample ? &c->sample : NULL};
     group_moments(f, set, group, acc, &ret->moments);

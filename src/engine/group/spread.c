@@ -18,7 +18,7 @@ void query_far_done(struct query_far *far)
     buf_done(&far->earlier);
 }
 
-void query_far_send(struct query *q, struct text fact)
+void query_rank_send(struct query *q, struct text fact)
 {
     struct query_far *far = q->env.far;
 
@@ -29,7 +29,7 @@ void query_far_send(struct query *q, struct text fact)
     far->alone = far->earlier.error != 0;
 }
 
-bool query_far_receive(struct query *q, struct text *ret)
+bool query_rank_receive(struct query *q, struct text *ret)
 {
     struct query_far *far = q->env.far;
 
@@ -505,7 +505,7 @@ static int scan_with(struct groups_job *jobs, size_t count, struct rank_answer *
 static bool has_doubles(const struct groups *f)
 {
     for (unsigned i = 0; f->doubles.set && i < f->set_count; i++)
-        if (f->doubles.set[i].fine.count)
+        if (f->doubles.set[i].float_moments.count)
             return true;
     return false;
 }

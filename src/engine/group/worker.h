@@ -16,7 +16,7 @@ struct group_worker {
     void *own;                         /* of group_hooks */
     uint64_t rows, all_rows;           /* since the last fold; in total */
     VEC(struct doubles_entry) entries; /* of the present chunk, in the order of first use */
-    struct slots **slots;              /* by set; NULL: the set has none */
+    struct dense_sums **dense_sums;    /* by set; NULL: the set has none */
     unsigned counter; /* the accumulator whose slots count the batch's rows; UINT_MAX: none */
     uint32_t group[SCAN_BATCH]; /* of the selected rows */
     /* number.c: selected rows of the batch that have a value, and their groups, for one column
@@ -67,18 +67,20 @@ int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
 struct doubles_entry *number_doubles(struct group_worker *w, unsigned set, unsigned acc,
                                      uint32_t group);
 
-/* ---- slots.c: integers summed up in a table that stays in the cache -------------------------- */
+/* ---- dense_sums.c: integers summed up in a table that stays in the cache
+ * -------------------------- */
 
 /* *ret: *new*, or NULL if no accumulator of the set uses slots. */
-int slots_new(const struct group_set *set, struct slots **ret);
-void slots_free(const struct group_set *set, struct slots *s);
+int dense_sums_new(const struct group_set *set, struct dense_sums **ret);
+void dense_sums_free(const struct group_set *set, struct dense_sums *s);
 /* Returns false for moments of four orders, and if there are more groups than slots. */
-bool slots_usable(const struct group_worker *w, unsigned set, unsigned acc);
+bool dense_sums_usable(const struct group_worker *w, unsigned set, unsigned acc);
 /* Returns the accumulator whose slots count the rows of the batch, too, or UINT_MAX. */
-unsigned slots_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set);
+unsigned dense_sums_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set);
 /* Adds the values to the slots of their groups. */
-int slots_add(struct group_worker *w, unsigned set, unsigned acc, const struct group_values *of);
+int dense_sums_add(struct group_worker *w, unsigned set, unsigned acc,
+                   const struct group_values *of);
 /* Moves all sums to the records. To be called before `found` is read. */
-int slots_end(struct group_worker *w, unsigned set);
+int dense_sums_end(struct group_worker *w, unsigned set);
 
 #endif

@@ -17,7 +17,7 @@ static unsigned seen_in_chunk(struct chunk_view *v, const struct source *s)
             continue;
         seen |= c.type == COLUMN_TEXT || c.type == COLUMN_BOOL ? SEEN_TEXT : SEEN_NUMBER;
     }
-    return seen | (seen == 0 && chunk_find(v, TEXT("@other"), &c) == 0 ? SEEN_MAYBE : 0);
+    return seen | (seen == 0 && chunk_find(v, TEXT("@other"), &c) == 0 ? SEEN_UNKNOWN : 0);
 }
 
 static int check_chunk(struct query *q, uint32_t file, uint32_t chunk,
@@ -53,10 +53,10 @@ static int check_files(struct query *q, const struct source *const *sources, siz
         for (uint32_t c = 0; c < f->chunk_count && rc == 0 && *seen == 0; c++)
             rc = check_chunk(q, files[i], c, sources, count, seen);
         if (*seen == 0 && (f->state == INDEX_PENDING || f->state == INDEX_INDEXING))
-            *seen = SEEN_MAYBE;
+            *seen = SEEN_UNKNOWN;
     }
     if (!has_chunks)
-        *seen |= SEEN_MAYBE;
+        *seen |= SEEN_UNKNOWN;
     return rc;
 }
 
@@ -69,7 +69,7 @@ int query_seen(struct query *q, const struct source *const *sources, size_t coun
 
     *ret = 0;
     if (q->env.far && q->env.far->answer) { /* rank 0 has checked the name already */
-        *ret = SEEN_NUMBER | SEEN_MAYBE;
+        *ret = SEEN_NUMBER | SEEN_UNKNOWN;
         return 0;
     }
     for (size_t i = 0; i < n && rc == 0 && !(*ret & enough); i++)
@@ -85,9 +85,9 @@ bool query_is_argument(const struct source *s)
 
 int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err)
 {
-    unsigned seen = SEEN_MAYBE;
+    unsigned seen = SEEN_UNKNOWN;
     int rc = query_is_argument(s)
-                 ? query_seen(q, &s, 1, SEEN_NUMBER | SEEN_TEXT | SEEN_MAYBE, &seen)
+                 ? query_seen(q, &s, 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen)
                  : 0;
 
     if (rc < 0)
@@ -140,7 +140,7 @@ int query_unknown(struct query *q, struct text *ret)
 
     for (size_t i = 0; i < named.count && rc == 0; i++) {
         unsigned seen;
-        rc = query_seen(q, &named.sources[i], 1, SEEN_NUMBER | SEEN_TEXT | SEEN_MAYBE, &seen);
+        rc = query_seen(q, &named.sources[i], 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen);
         if (rc == 0 && seen == 0)
             ret[found++] = named.paths[i];
     }

@@ -11,8 +11,8 @@
 
 /* Sets *ret to the kinds of values in the columns (NULL ones are skipped). Checks the chunks that
  * the filter may select, until one of the bits in `enough` is found; if they have no value, all
- * selected files. SEEN_MAYBE: there may be values, but that is not known yet. */
-enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_MAYBE = 4 };
+ * selected files. SEEN_UNKNOWN: there may be values, but that is not known yet. */
+enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_UNKNOWN = 4 };
 int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough,
                unsigned *ret);
 /* Returns true if the source is an argument: neither a field that all events may have, nor

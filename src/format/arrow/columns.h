@@ -17,10 +17,10 @@ enum { ARROW_BATCH = 65536, ARROW_RECENT = 256 }; /* rows of a batch */
 
 /* A column that is a key: the bits of each rank of the present part, once that rank has occurred.
  */
-enum { NOT_MET, MET, MET_NULL };
+enum { NOT_SEEN, SEEN_BEFORE, MET_NULL };
 struct arrow_ranks {
     uint64_t *bits;
-    uint8_t *met;
+    uint8_t *seen;
     uint32_t count, cap;
     bool nulls;          /* some ranks are null */
     bool all;            /* all ranks have occurred */
@@ -28,8 +28,8 @@ struct arrow_ranks {
 };
 
 struct arrow_staged {
-    bool key;  /* but batch_type, which is no key here */
-    bool sure; /* its texts are complete, or its times are known to have no fraction */
+    bool key;      /* but batch_type, which is no key here */
+    bool complete; /* its texts are complete, or its times are known to have no fraction */
     struct arrow_ranks ranks; /* if it is a key */
     struct intern *texts;
     uint32_t recent[ARROW_RECENT]; /* by the address of a text: its probable code */

@@ -18,7 +18,7 @@ static int convert_code(struct arrow_rows *r, size_t column, uint32_t code)
     int rc = r->vector.value(r->vector.arg, r->vector.keys[code], &v);
 
     rc = rc < 0 ? rc : arrow_bits(r, column, &v, &k->bits[code]);
-    k->met[code] = rc == 1 ? MET_NULL : MET;
+    k->seen[code] = rc == 1 ? MET_NULL : SEEN_BEFORE;
     k->nulls |= rc == 1;
     return rc < 0 ? rc : 0;
 }
@@ -41,7 +41,7 @@ static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
     if (r->parts)
         return rc;
     for (size_t i = 0; i < rows && rc == 0; i++) {
-        if (k->met[codes[i]] == NOT_MET)
+        if (k->seen[codes[i]] == NOT_SEEN)
             rc = convert_code(r, column, codes[i]);
     }
     return rc;
@@ -83,13 +83,13 @@ static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_
 
 static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_t row, size_t n)
 {
-    const uint8_t *met = c->ranks.met;
+    const uint8_t *seen = c->ranks.seen;
 
     for (size_t i = 0; i < n;) {
         uint64_t bits = 0;
         size_t first = row + i, end = i + (64 - first % 64) < n ? i + (64 - first % 64) : n;
         for (; i < end; i++)
-            bits |= (uint64_t)(met[ranks[i]] == MET_NULL) << (row + i) % 64;
+            bits |= (uint64_t)(seen[ranks[i]] == MET_NULL) << (row + i) % 64;
         mark_nulls(c, first, bits);
     }
 }

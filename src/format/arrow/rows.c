@@ -61,7 +61,7 @@ void arrow_rows_free(struct arrow_rows *r)
     for (size_t i = 0; r->columns && i < r->count; i++) {
         intern_free(r->columns[i].texts);
         free(r->columns[i].ranks.bits);
-        free(r->columns[i].ranks.met);
+        free(r->columns[i].ranks.seen);
         free(r->columns[i].values);
         free(r->columns[i].valid);
     }

@@ -1,8 +1,10 @@
 /* types.c - the type of each column, the unit of times, and the dictionaries of text columns.
  *
  * The type of a column does not depend on its values, so that answers on different data can be
- * concatenated: uint64, double or text. Times are whole microseconds, or whole nanoseconds if a
- * file has this unit or a time of the answer has a fraction. batch_type is 0, 1, 2.
+ * concatenated: uint64, int64, double or text. Times are whole microseconds, or whole nanoseconds
+ * if a file has this unit or a time of the answer has a fraction. Columns with a list of choices
+ * (batch_type) contain the index of the choice.
+ *
  */
 #include "format/arrow/columns.h"
 
@@ -58,9 +60,9 @@ static int survey_codes(struct arrow_rows *r, size_t column, size_t rows, bool *
         rc = arrow_ranks_begin(r, column, v);
     for (size_t row = 0; *ret && row < rows && rc == 0; row++) {
         uint32_t code = v->codes[row];
-        if (k->met[code] == NOT_MET)
+        if (k->seen[code] == NOT_SEEN)
             rc = survey_key(r, column, v, code);
-        k->met[code] = MET;
+        k->seen[code] = SEEN_BEFORE;
     }
     return rc;
 }
@@ -73,8 +75,8 @@ static int survey_block(struct arrow_rows *r, const struct table_block *b, struc
     int rc = 0;
 
     for (size_t i = 0; i < r->count && rc == 0; i++) {
-        r->left_out[i] = r->columns[i].sure;
-        if (!r->columns[i].sure && r->columns[i].key)
+        r->left_out[i] = r->columns[i].complete;
+        if (!r->columns[i].complete && r->columns[i].key)
             rc = survey_codes(r, i, b->count, &r->left_out[i]);
         all &= r->left_out[i];
     }
@@ -95,7 +97,7 @@ static int survey_rows(struct arrow_rows *r, struct err *err)
     int rc;
 
     for (size_t i = 0; i < r->count; i++)
-        all &= r->columns[i].sure;
+        all &= r->columns[i].complete;
     if (all)
         return 0;
     while ((rc = r->table->ops->next(r->table, err, &block)) == 0) {
@@ -109,14 +111,14 @@ static int survey_rows(struct arrow_rows *r, struct err *err)
     return rc == ERR_END ? 0 : rc;
 }
 
-/* If the table has all groups, their keys are read instead of the rows. */
+/* If the table has all groups in memory (parts > 0), their keys are read instead of the rows. */
 static int survey_parts(struct arrow_rows *r)
 {
     int rc = 0;
 
     for (size_t i = 0; i < r->count && r->parts && rc == 0; i++) {
         struct arrow_staged *c = &r->columns[i];
-        for (unsigned part = 0; part < r->parts && c->key && !c->sure && rc == 0; part++) {
+        for (unsigned part = 0; part < r->parts && c->key && !c->complete && rc == 0; part++) {
             struct vector codes = {.kind = VECTOR_CODE};
             r->table->ops->codes(r->table, part, i, &codes);
             for (uint32_t k = 0; k < codes.code_count && rc == 0; k++) {
@@ -125,13 +127,13 @@ static int survey_parts(struct arrow_rows *r)
                     rc = budget_check(r->charge.budget);
             }
         }
-        c->sure |= c->key;
+        c->complete |= c->key;
         rc = rc < 0 ? rc : charge_texts(r);
     }
     return rc;
 }
 
-/* ---- the unit of times ----------------------------------------------------------------------- */
+/* ---- before the first row -------------------------------------------------------------------- */
 
 /* Records what is known without reading rows. */
 static int survey_columns(struct arrow_rows *r)
@@ -146,7 +148,7 @@ static int survey_columns(struct arrow_rows *r)
         struct arrow_staged *c = &r->columns[i];
         bool time = r->specs[i].type == VALUE_TIME;
         c->key = r->specs[i].key && !r->specs[i].choices;
-        c->sure = r->types[i].type != ARROW_TEXT && (!time || r->nano || known[i]);
+        c->complete = r->types[i].type != ARROW_TEXT && (!time || r->nano || known[i]);
     }
     free(seen);
     free(known);

@@ -128,18 +128,18 @@ int arrow_ranks_begin(struct arrow_rows *r, size_t column, const struct vector *
         return 0;
     k->count = codes->code_count;
     if (k->count > k->cap) {
-        size_t more = (k->count - k->cap) * (sizeof(*k->bits) + sizeof(*k->met));
+        size_t more = (k->count - k->cap) * (sizeof(*k->bits) + sizeof(*k->seen));
         int rc = charge_add(&r->charge, more);
         uint64_t *bits = rc < 0 ? NULL : realloc(k->bits, k->count * sizeof(*bits));
         k->bits = bits ? bits : k->bits;
-        uint8_t *met = bits ? realloc(k->met, k->count) : NULL;
-        k->met = met ? met : k->met;
-        if (!bits || !met)
+        uint8_t *seen = bits ? realloc(k->seen, k->count) : NULL;
+        k->seen = seen ? seen : k->seen;
+        if (!bits || !seen)
             return rc < 0 ? rc : -ENOMEM;
         k->cap = k->count;
     }
     if (k->count)
-        memset(k->met, NOT_MET, k->count);
+        memset(k->seen, NOT_SEEN, k->count);
     k->nulls = k->all = false;
     k->dictionary = codes->dictionary;
     return 0;

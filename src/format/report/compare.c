@@ -239,7 +239,7 @@ static void put_node_rows(struct rows *r, const struct compare_node *n)
     buf_puts(&r->path, len ? " / " : "");
     value_plain(&r->path, &n->name);
     put_rows(r, (struct value){.type = VALUE_NULL}, &n->summary);
-    for (size_t i = 0; i < n->group_count && !list_is_over(r->o->budget, i, r->out); i++) {
+    for (size_t i = 0; i < n->group_count && !list_must_stop(r->o->budget, i, r->out); i++) {
         buf_clear(&label);
         compare_label(&n->groups[i], &label);
         put_rows(r, (struct value){.type = VALUE_TEXT, .text = {label.data, label.len}},

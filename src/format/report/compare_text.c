@@ -193,7 +193,7 @@ static void put_node(struct metric_table *t, const struct compare_node *n, bool 
     put_line(t, (struct text){label.data, label.len}, root, last, NULL);
     size_t len = lengthen_prefix(t, root, last);
     put_branch(t, TEXT("SUMMARY"), n->group_count + n->child_count == 0, &n->summary);
-    for (size_t i = 0; i < n->group_count && !list_is_over(t->o->budget, i, &t->text); i++) {
+    for (size_t i = 0; i < n->group_count && !list_must_stop(t->o->budget, i, &t->text); i++) {
         buf_clear(&label);
         compare_label(&n->groups[i], &label);
         put_branch(t, (struct text){label.data, label.len},
@@ -304,7 +304,8 @@ void format_compare_text(const struct comparison *c, const struct format_compare
     for (size_t i = 0; i < c->node_count && t.error == 0 && t.text.error == 0; i++)
         put_node(&t, &c->nodes[i], true, true);
     t.error = t.error ? t.error : t.text.error ? t.text.error : t.prefix.error;
-    for (size_t i = 0; t.error == 0 && i < t.lines.count && !list_is_over(o->budget, i, out); i++) {
+    for (size_t i = 0; t.error == 0 && i < t.lines.count && !list_must_stop(o->budget, i, out);
+         i++) {
         write_line(&t, &t.lines.at[i], out);
         if (i == 0)
             write_rule(&t, out);

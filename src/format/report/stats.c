@@ -41,7 +41,7 @@ int format_stats(const struct stats *s, enum format f, bool pretty, struct buf *
                                                    : ERR_FORMAT;
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < l.count && !list_is_over(s->budget, i, out); i++)
+    for (size_t i = 0; i < l.count && !list_must_stop(s->budget, i, out); i++)
         format_table_object(table, l.type, (const char *)l.rows + i * l.type->size, out);
     format_table_end(table, out);
     format_table_free(table);

@@ -41,7 +41,7 @@ static void write_results(struct jw *j, const void *object)
     const struct stats_count *rows = results(s, f->threads, &count);
 
     jw_begin(j, '[');
-    for (size_t i = 0; i < count && !list_is_over(s->budget, i, j->out); i++) {
+    for (size_t i = 0; i < count && !list_must_stop(s->budget, i, j->out); i++) {
         buf_clear(&name);
         value_plain(&name, s->has_names ? &rows[i].name : f->threads ? &rows[i].pid : &rows[i].cat);
         if (f->threads) {
@@ -119,7 +119,7 @@ static void put_groups(struct jw *j, const struct stats *s, bool io)
     struct buf key = {0};
 
     jw_begin(j, '{');
-    for (size_t i = 0; i < s->group_count && !list_is_over(s->budget, i, j->out); i++) {
+    for (size_t i = 0; i < s->group_count && !list_must_stop(s->budget, i, j->out); i++) {
         const struct stats_group *g = &s->groups[i];
         if (io && g->size.count == 0)
             continue;

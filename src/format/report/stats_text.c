@@ -1,4 +1,4 @@
-/* stats_text.c - /stats as text: the tables of the old command, for all files together. */
+/* stats_text.c - /stats as text: the tables of dftracer_stats, for all files together. */
 #include "format/report/stats.h"
 #include "format/writer/text_number.h"
 
@@ -41,21 +41,21 @@ static void put_tables(const struct stats *s, struct buf *out)
 
     if (s->has_categories) {
         put_title(out, "Categories", s->category_count, s->categories_total);
-        for (size_t i = 0; i < s->category_count && !list_is_over(s->budget, i, out); i++) {
+        for (size_t i = 0; i < s->category_count && !list_must_stop(s->budget, i, out); i++) {
             value_plain(&name, &s->categories[i].cat);
             put_count_line(out, &name, s->categories[i].count);
         }
     }
     if (s->has_names) {
         put_title(out, "Names", s->name_count, s->names_total);
-        for (size_t i = 0; i < s->name_count && !list_is_over(s->budget, i, out); i++) {
+        for (size_t i = 0; i < s->name_count && !list_must_stop(s->budget, i, out); i++) {
             value_plain(&name, &s->names[i].name);
             put_count_line(out, &name, s->names[i].count);
         }
     }
     if (s->has_pid_tids) {
         put_title(out, "Process/Thread Pairs", s->pid_tid_count, s->pid_tids_total);
-        for (size_t i = 0; i < s->pid_tid_count && !list_is_over(s->budget, i, out); i++) {
+        for (size_t i = 0; i < s->pid_tid_count && !list_must_stop(s->budget, i, out); i++) {
             const struct stats_count *c = &s->pid_tids[i];
             value_plain(&name, &c->pid);
             buf_putc(&name, ':');
@@ -243,7 +243,7 @@ static void put_duration_tables(const struct stats *s, struct buf *out)
     if (cat < 0) {
         put_title(out, "Duration by group", s->group_count, s->groups_total);
         put_duration_head(out);
-        for (size_t i = 0; i < s->group_count && !list_is_over(s->budget, i, out); i++)
+        for (size_t i = 0; i < s->group_count && !list_must_stop(s->budget, i, out); i++)
             put_duration_row(s, &s->groups[i], -1, &name, out);
     }
     while (cat >= 0 && next_category(s, cat, count, first, &count, &first)) {
@@ -265,7 +265,7 @@ static void put_io_table(const struct stats *s, struct buf *out)
     struct buf name = {0};
     bool any = false;
 
-    for (size_t i = 0; i < s->group_count && !list_is_over(s->budget, i, out); i++) {
+    for (size_t i = 0; i < s->group_count && !list_must_stop(s->budget, i, out); i++) {
         const struct stats_group *g = &s->groups[i];
         struct value count = {.type = VALUE_UINT, .u = g->size.count};
         if (g->size.count == 0)

@@ -120,7 +120,7 @@ static void put_other(struct jw *j, const struct member *m, const void *object)
     else if (m->place == MEMBER_LIST) {
         size_t count = member_count(m, object);
         jw_begin(j, '[');
-        for (size_t i = 0; i < count && !list_is_over(j->budget, i, j->out); i++)
+        for (size_t i = 0; i < count && !list_must_stop(j->budget, i, j->out); i++)
             put_item(j, m, member_item(m, object, i));
         jw_end(j, ']');
     } else
@@ -274,7 +274,7 @@ static void put_next(struct document *d)
             jw_end(&d->jw, ']');
         o->in_list = false;
         o->member++;
-    } else if (!list_is_over(d->jw.budget, o->item, d->jw.out)) {
+    } else if (!list_must_stop(d->jw.budget, o->item, d->jw.out)) {
         const void *item = member_item(m, o->object, o->item++);
         if (item && m->kind == MEMBER_OBJECT && m->of->nests)
             put_node(d, m, item);

@@ -6,7 +6,7 @@
 
 /* True if an error, or the budget (NULL: none; checked every few items), ends a list before its
  * i-th item. `out` then has the error. */
-static inline bool list_is_over(struct budget *b, size_t i, struct buf *out)
+static inline bool list_must_stop(struct budget *b, size_t i, struct buf *out)
 {
     if (i % 128 == 0 && b && out->error == 0)
         out->error = budget_check_answer(b, out);

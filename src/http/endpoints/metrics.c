@@ -50,7 +50,7 @@ static void put_label(struct buf *out, const char *s)
 /* ---- the index ------------------------------------------------------------------------------- */
 
 struct totals {
-    uint64_t states[INDEX_MISSING + 1], damaged, text_bytes, damages[TRACE_DAMAGE_MANY + 1];
+    uint64_t states[INDEX_MISSING + 1], damaged, text_bytes, damages[TRACE_DAMAGE_TOO_MANY + 1];
     struct trace_counts counts;
 };
 
@@ -92,15 +92,15 @@ static void put_family(struct buf *out, const char *name, const char *help, cons
 
 static void write_damage(const struct totals *t, struct buf *out)
 {
-    struct labelled rows[TRACE_DAMAGE_MANY];
-    for (unsigned i = TRACE_DAMAGE_DATA; i <= TRACE_DAMAGE_MANY; i++)
+    struct labelled rows[TRACE_DAMAGE_TOO_MANY];
+    for (unsigned i = TRACE_DAMAGE_DATA; i <= TRACE_DAMAGE_TOO_MANY; i++)
         rows[i - 1] = (struct labelled){trace_damage_name(i), t->damages[i]};
     put_family(
         out, "dftracerd_index_damage",
         "Corrupt places in trace files by kind (data that cannot be decompressed, member with a "
         "wrong CRC, truncated member, garbage before or between members, read error, line too "
         "long, bad tar header), at most 1,000 per file.",
-        "kind", rows, TRACE_DAMAGE_MANY);
+        "kind", rows, TRACE_DAMAGE_TOO_MANY);
 }
 
 /* Gauges, not counters: the totals become less when files are removed. */

@@ -64,7 +64,7 @@ static int open_organize(struct request *rq)
     rc = rc < 0 ? rc : read_groups(rq, o);
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     rc = rc < 0 ? rc
-                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o, s->way.outlet,
+                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o, s->way.archive_writer,
                                 &rq->budget, &rq->err, &s->organize);
     if (rc == 0)
         rq->incomplete = !organize_complete(s->organize);

@@ -77,8 +77,8 @@ static int open_reconstruct(struct request *rq)
     o->level = GZIP_LEVEL_DEFAULT;
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     rc = rc < 0 ? rc
-                : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.outlet, &rq->budget,
-                                   &rq->err, &s->reconstruct);
+                : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.archive_writer,
+                                   &rq->budget, &rq->err, &s->reconstruct);
     if (rc == ERR_CORRUPT && rq->upload)
         rc = rq->err.code = ERR_PARAM; /* the error is in the upload */
     if (rc == 0)

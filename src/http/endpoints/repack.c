@@ -178,8 +178,8 @@ static int open_repack(struct request *rq, enum repack_kind kind)
         rc = rewriting_open(rq, &s->way);
     if (rc < 0)
         return rc;
-    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.outlet, o, &rq->err,
-                       &s->repack);
+    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.archive_writer, o,
+                       &rq->err, &s->repack);
 }
 
 static int open_merge(struct request *rq)

@@ -43,7 +43,8 @@ static int open_dir(struct request *rq, const char *path, struct rewriting *w)
     if (rq->format_given && rq->format != FORMAT_JSON)
         return err_set_param(&rq->err, ERR_FORMAT, "format", "`output` requires format json");
     rq->format = FORMAT_JSON;
-    return outlet_dir_new(base, path, request_flag(rq, "force"), &rq->err, &w->outlet);
+    return archive_writer_dir_new(base, path, request_flag(rq, "force"), &rq->err,
+                                  &w->archive_writer);
 }
 
 /* All members of a tar get the time of the newest trace, so that equal requests have equal answers.
@@ -66,15 +67,15 @@ int rewriting_open(struct request *rq, struct rewriting *w)
         return err_set_param(&rq->err, ERR_FORMAT, "format",
                              "format=json returns only the manifest and requires `output`");
     if (rq->format != FORMAT_TAR)
-        return outlet_body_new(&w->outlet);
-    return outlet_tar_new(index_path(rq->http->options->index), rq->http->spools,
-                          newest_s(rq->snapshot), &w->outlet);
+        return archive_writer_body_new(&w->archive_writer);
+    return archive_writer_tar_new(index_path(rq->http->options->index), rq->http->spools,
+                                  newest_s(rq->snapshot), &w->archive_writer);
 }
 
 int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
                    struct text (*manifest)(const struct request *rq), struct buf *out)
 {
-    int rc = outlet_send(w->outlet, STEP, out, &rq->err);
+    int rc = archive_writer_send(w->archive_writer, STEP, out, &rq->err);
     if (rc != ERR_END)
         return rc;
     if (!w->worked) {
@@ -84,16 +85,16 @@ int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct r
         w->worked = rc == ERR_END;
         return rc == 0 || w->worked ? NEXT_TURN : rc;
     }
-    rc = outlet_end(w->outlet, out, &rq->err);
+    rc = archive_writer_end(w->archive_writer, out, &rq->err);
     if (rc < 0)
         return rc;
-    if (!outlet_is_tar(w->outlet) && !outlet_is_body(w->outlet))
+    if (!archive_writer_is_tar(w->archive_writer) && !archive_writer_is_body(w->archive_writer))
         buf_text(out, manifest(rq));
     return ERR_END;
 }
 
 void rewriting_close(struct rewriting *w)
 {
-    outlet_free(w->outlet);
-    w->outlet = NULL;
+    archive_writer_free(w->archive_writer);
+    w->archive_writer = NULL;
 }

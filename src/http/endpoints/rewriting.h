@@ -1,5 +1,5 @@
 /* rewriting.h - the common part of requests whose answer is new traces: their parameters, and the
- * transfer from an outlet to the client. */
+ * transfer from an archive writer to the client. */
 #ifndef DFTRACERD_HTTP_ENDPOINTS_REWRITING_H
 #define DFTRACERD_HTTP_ENDPOINTS_REWRITING_H
 
@@ -17,20 +17,20 @@
 extern const struct param_spec rewriting_params[];
 
 struct rewriting {
-    struct outlet *outlet;
+    struct archive_writer *archive_writer;
     bool worked;
 };
 /* Reads the level of `compress`. Returns 0 or ERR_PARAM. */
 int rewriting_level(struct request *rq, int *ret);
-/* Opens the outlet: a body if the format is pfw, a tar, or with `output` a directory, whose answer
- * is the manifest as JSON. Returns 0, ERR_PARAM, ERR_FORMAT, -EPERM if the daemon may not write
- * here, or an error of outlet_dir_new. */
+/* Opens the archive writer: a body if the format is pfw, a tar, or with `output` a directory,
+ * whose answer is the manifest as JSON. Returns 0, ERR_PARAM, ERR_FORMAT, -EPERM if the daemon
+ * may not write here, or an error of archive_writer_dir_new. */
 int rewriting_open(struct request *rq, struct rewriting *w);
 /* For next(): sends what is ready, or else calls step(), which works for about 50 ms and returns
  * ERR_END when it is done. Then manifest() returns the answer of a request with `output`. */
 int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
                    struct text (*manifest)(const struct request *rq), struct buf *out);
-/* Call it after the writer that uses the outlet has been closed. */
+/* Call it after the writer that uses the archive writer has been closed. */
 void rewriting_close(struct rewriting *w);
 
 #endif

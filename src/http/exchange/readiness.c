@@ -102,7 +102,7 @@ bool readiness_of_request(struct request *rq)
 {
     const struct http_options *o = rq->http->options;
     bool fresh = wants_fresh(rq);
-    if (fresh && o->looked && !o->looked(o->looked_arg, rq->started_ns))
+    if (fresh && o->scanned_since && !o->scanned_since(o->scanned_since_arg, rq->started_ns))
         return false;
     return want_selected(rq, fresh) && snapshot_is_listed(rq->snapshot);
 }

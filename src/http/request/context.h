@@ -22,7 +22,7 @@ struct http_facts {
 };
 
 struct http_context {
-    /* of a further site, only index, roots, looked, output_dir and texts are its own */
+    /* of a further site, only index, roots, scanned_since, output_dir and texts are its own */
     const struct http_options *options;
     unsigned site;                           /* number of the site: see http_add_site */
     const struct endpoint *const *endpoints; /* NULL-terminated */

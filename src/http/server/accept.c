@@ -23,20 +23,20 @@ enum {
     AT_ONCE = 64,    /* connections of one socket before it is the next one's turn */
 };
 
-static unsigned load_of(const struct carrier *c, bool local)
+static unsigned load_of(const struct io_thread *c, bool local)
 {
     return c->begun[local] + c->handed[local];
 }
 
-/* Reserves a connection at the carrier with the fewest, or returns NULL if the limit is reached.
+/* Reserves a connection at the I/O thread with the fewest, or returns NULL if the limit is reached.
  * TCP and Unix sockets have separate limits, so the daemon's user always gets in. */
-static struct carrier *take_place(struct http *h, bool tls, bool local)
+static struct io_thread *take_place(struct http *h, bool tls, bool local)
 {
     size_t all = 0;
     unsigned least = UINT_MAX;
-    struct carrier *best = NULL;
+    struct io_thread *best = NULL;
     pthread_mutex_lock(&h->connections_lock);
-    for (struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++) {
+    for (struct io_thread *c = h->io_threads; c < h->io_threads + h->io_thread_count; c++) {
         unsigned load = load_of(c, false) + load_of(c, true);
         all += load_of(c, local);
         if (c->tls == tls && load < least)
@@ -50,7 +50,7 @@ static struct carrier *take_place(struct http *h, bool tls, bool local)
     return best;
 }
 
-void accept_note(struct carrier *c, bool local, bool begins)
+void accept_note(struct io_thread *c, bool local, bool begins)
 {
     pthread_mutex_lock(&c->http->connections_lock);
     c->begun[local] += begins ? 1u : -1u;
@@ -60,13 +60,13 @@ void accept_note(struct carrier *c, bool local, bool begins)
     pthread_mutex_unlock(&c->http->connections_lock);
 }
 
-/* Returns the number of connections passed to carriers that have not begun. */
+/* Returns the number of connections passed to I/O threads that have not begun. */
 static unsigned count_handed(struct http *h)
 {
     unsigned sum = 0;
 
     pthread_mutex_lock(&h->connections_lock);
-    for (const struct carrier *c = h->carriers; c < h->carriers + h->carrier_count; c++)
+    for (const struct io_thread *c = h->io_threads; c < h->io_threads + h->io_thread_count; c++)
         sum += c->handed[false] + c->handed[true];
     pthread_mutex_unlock(&h->connections_lock);
     return sum;
@@ -76,8 +76,8 @@ static unsigned count_handed(struct http *h)
 static void forget_lost(struct http *h)
 {
     pthread_mutex_lock(&h->connections_lock);
-    for (size_t i = 0; i < h->carrier_count; i++)
-        h->carriers[i].handed[false] = h->carriers[i].handed[true] = 0;
+    for (size_t i = 0; i < h->io_thread_count; i++)
+        h->io_threads[i].handed[false] = h->io_threads[i].handed[true] = 0;
     pthread_mutex_unlock(&h->connections_lock);
 }
 
@@ -87,7 +87,7 @@ static int accept_one(struct http *h, size_t listener)
     struct sockaddr_storage a;
     socklen_t n = sizeof a;
     bool local = h->is_unix[listener];
-    struct carrier *c = take_place(h, h->is_tls[listener], local);
+    struct io_thread *c = take_place(h, h->is_tls[listener], local);
     if (!c)
         return -EAGAIN;
     int fd = accept4(h->fds[listener], (struct sockaddr *)&a, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);

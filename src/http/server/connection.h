@@ -9,7 +9,7 @@
 
 #include "http/access/access.h"
 
-#define HTTP_CARRIERS_MAX 4 /* two for connections with TLS, two for others */
+#define HTTP_IO_THREADS_MAX 4 /* two for connections with TLS, two for others */
 
 struct client;
 struct exchange;
@@ -30,7 +30,7 @@ struct connection {
     unsigned role_epoch;   /* ... when this differs from access_epoch... */
     int64_t role_until; /* ... or after this Unix time in seconds, if a certificate expires then */
     int fd;
-    struct carrier *carrier;
+    struct io_thread *io_thread;
     struct MHD_Connection *mhd;
     struct exchange *arriving; /* the request whose URI has arrived and whose head is incomplete */
     atomic_int state;
@@ -40,7 +40,7 @@ struct connection {
 
 /* A thread of libmicrohttpd, and the number of its connections: from TCP [false] and from Unix
  * sockets [true]. The counts are guarded by connections_lock. */
-struct carrier {
+struct io_thread {
     struct http *http;
     struct MHD_Daemon *daemon;
     bool tls;

@@ -403,14 +403,14 @@ static int refuses_length(const struct connection *k)
     return num_parse_u64(text_of(given), &length) < 0 ? 413 : 0;
 }
 
-static struct connection *find_refused(struct carrier *carrier, int *ret_status,
+static struct connection *find_refused(struct io_thread *io_thread, int *ret_status,
                                        const char **ret_detail)
 {
-    struct http *h = carrier->http;
+    struct http *h = io_thread->http;
     struct connection *k;
     pthread_mutex_lock(&h->connections_lock);
     for (k = h->connections; k; k = k->next) {
-        if (k->carrier != carrier || !k->arriving)
+        if (k->io_thread != io_thread || !k->arriving)
             continue;
         bool heavy = is_too_heavy(k);
         *ret_status = heavy ? 431 : refuses_length(k);
@@ -424,14 +424,14 @@ static struct connection *find_refused(struct carrier *carrier, int *ret_status,
     return k;
 }
 
-static void note_own_status(struct carrier *carrier, unsigned status)
+static void note_own_status(struct io_thread *io_thread, unsigned status)
 {
-    struct http *h = carrier->http;
+    struct http *h = io_thread->http;
     struct exchange *found = NULL;
     unsigned count = 0;
     pthread_mutex_lock(&h->connections_lock);
     for (struct connection *k = h->connections; k && count < 2; k = k->next) {
-        if (k->carrier != carrier || !k->arriving)
+        if (k->io_thread != io_thread || !k->arriving)
             continue;
         found = k->arriving;
         count++;
@@ -483,7 +483,7 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
 /* A connection's memory holds the longest URI and headers; more memory would cost speed, because it
  * is cleared for each request. The timeout is for connections without progress: a slow reader makes
  * some now and then. The number of connections is limited where they are accepted. */
-struct MHD_Daemon *callbacks_start(struct carrier *c)
+struct MHD_Daemon *callbacks_start(struct io_thread *c)
 {
     struct http *h = c->http;
     struct MHD_OptionItem secure[] = {

@@ -94,9 +94,9 @@ static void turn_away(struct http *h, const struct connection *known)
     metrics_turned_away(known->site->context.metrics);
 }
 
-static void connection_begins(struct carrier *carrier, struct MHD_Connection *c, void **context)
+static void connection_begins(struct io_thread *io_thread, struct MHD_Connection *c, void **context)
 {
-    struct http *h = carrier->http;
+    struct http *h = io_thread->http;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct connection *known = calloc(1, sizeof *known);
@@ -104,7 +104,7 @@ static void connection_begins(struct carrier *carrier, struct MHD_Connection *c,
     if (!known)
         return;
     known->fd = info ? info->connect_fd : -1;
-    known->carrier = carrier;
+    known->io_thread = io_thread;
     known->mhd = c;
     known->site = site_of(h, known->fd);
     access_peer_find(known->fd, &known->peer);
@@ -142,13 +142,13 @@ static void connection_ends(struct http *h, void **context)
 void connection_notify(void *arg, struct MHD_Connection *c, void **context,
                        enum MHD_ConnectionNotificationCode code)
 {
-    struct carrier *carrier = arg;
+    struct io_thread *io_thread = arg;
     bool begins = code == MHD_CONNECTION_NOTIFY_STARTED;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    accept_note(carrier, info->client_addr->sa_family == AF_UNIX, begins);
+    accept_note(io_thread, info->client_addr->sa_family == AF_UNIX, begins);
     if (begins)
-        connection_begins(carrier, c, context);
+        connection_begins(io_thread, c, context);
     else
-        connection_ends(carrier->http, context);
+        connection_ends(io_thread->http, context);
 }

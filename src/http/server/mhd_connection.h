@@ -15,8 +15,9 @@ void connection_set_state(struct MHD_Connection *c, enum connection_state state)
  * memory the client is NULL. */
 enum access_role connection_meet(struct exchange *x, struct connection *known);
 
-/* For MHD_OPTION_NOTIFY_CONNECTION, with a carrier; the socket is closed after the second call. */
-void connection_notify(void *carrier, struct MHD_Connection *c, void **context,
+/* For MHD_OPTION_NOTIFY_CONNECTION, with an I/O thread; the socket is closed after the second
+ * call. */
+void connection_notify(void *io_thread, struct MHD_Connection *c, void **context,
                        enum MHD_ConnectionNotificationCode code);
 
 #endif

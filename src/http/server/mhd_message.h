@@ -17,7 +17,7 @@
 #define HTTP_BODY_MAX (1u << 20)
 
 /* mhd_callbacks.c: libmicrohttpd's side of requests */
-struct MHD_Daemon *callbacks_start(struct carrier *c);
+struct MHD_Daemon *callbacks_start(struct io_thread *c);
 extern const struct transport callbacks_transport;
 
 /* mhd_request.c: checks the message itself; answers and returns false if it is refused */

@@ -24,8 +24,8 @@ static int add_first_site(struct http *h)
                           .root_count = o->root_count,
                           .unix_path = o->unix_path,
                           .output_dir = o->output_dir,
-                          .looked = o->looked,
-                          .looked_arg = o->looked_arg};
+                          .scanned_since = o->scanned_since,
+                          .scanned_since_arg = o->scanned_since_arg};
     int rc = site_new(h, &s, &h->sites.list[0]);
     if (rc == 0)
         atomic_store(&h->sites.count, 1);
@@ -61,25 +61,25 @@ static int prepare_server(struct http *h, const struct http_options *o, struct e
     return h->cache && h->exchanges.clients ? add_first_site(h) : -ENOMEM;
 }
 
-/* Starts the carriers with or without TLS, if there is a socket for them. On two processors one
+/* Starts the I/O threads with or without TLS, if there is a socket for them. On two processors one
  * thread can send as much as the workers compute; of two, one would wait for the other and for the
  * workers, and its clients would come last. */
-static int start_carriers(struct http *h, bool tls, struct err *err)
+static int start_io_threads(struct http *h, bool tls, struct err *err)
 {
     bool any = false;
     for (size_t i = 0; i < h->listeners; i++)
         any |= h->is_tls[i] == tls;
     unsigned threads = !any ? 0 : pool_threads(h->pool) > 2 ? 2 : 1;
     for (unsigned i = 0; i < threads; i++) {
-        struct carrier *c = &h->carriers[h->carrier_count];
-        *c = (struct carrier){.http = h, .tls = tls};
+        struct io_thread *c = &h->io_threads[h->io_thread_count];
+        *c = (struct io_thread){.http = h, .tls = tls};
         errno = EIO;
         c->daemon = callbacks_start(c);
         if (!c->daemon) {
             int rc = -errno;
             return err_set(err, rc, "cannot start libmicrohttpd: %s", err_text(rc));
         }
-        h->carrier_count++;
+        h->io_thread_count++;
     }
     return 0;
 }
@@ -99,7 +99,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
     if (rc == 0)
         rc = tick_start(h);
     for (int tls = 0; rc == 0 && tls < 2; tls++)
-        rc = start_carriers(h, tls, err);
+        rc = start_io_threads(h, tls, err);
     if (rc == 0)
         rc = accept_start(h);
     if (rc == 0)
@@ -205,8 +205,8 @@ void http_stop(struct http *h, int drain_ms, int grace_ms)
     server_end_all(h, NULL, drain_ms, grace_ms);
     tick_stop(h);
     pool_free(h->pool);
-    for (size_t i = 0; i < h->carrier_count; i++)
-        MHD_stop_daemon(h->carriers[i].daemon);
+    for (size_t i = 0; i < h->io_thread_count; i++)
+        MHD_stop_daemon(h->io_threads[i].daemon);
     if (h->accept_wake >= 0)
         close(h->accept_wake);
     for (size_t i = 0; i < atomic_load(&h->sites.count); i++)

@@ -1,10 +1,10 @@
 /* server.h - the server for the files of this folder (dftracerd/http.h is the public header):
  * struct http, and the parts that start and end with it.
  *
- * A connection is accepted (sockets.h) and passed to a carrier, a thread of libmicrohttpd
+ * A connection is accepted (sockets.h) and passed to an I/O thread, a thread of libmicrohttpd
  * (connection.h). The callbacks of a request (mhd_message.h) make an exchange of a site and put it
  * into h->exchanges, where workers find it (exchange/exchange.h). The tick resumes those that wait.
- * Threads: as each field says; the other fields are written before the carriers start.
+ * Threads: as each field says; the other fields are written before the I/O threads start.
  * Locks:   exchanges.lock comes before any exchange's lock. The others are leaves.
  * Memory:  all of it belongs to struct http; http_stop frees it.
  */
@@ -36,8 +36,8 @@ struct http {
     pthread_mutex_t compressed_lock;
     struct disk_budget spools;
     struct pool *pool;
-    struct carrier carriers[HTTP_CARRIERS_MAX];
-    size_t carrier_count;
+    struct io_thread io_threads[HTTP_IO_THREADS_MAX];
+    size_t io_thread_count;
     atomic_int fds[HTTP_LISTENERS_MAX];
     atomic_bool closing[HTTP_LISTENERS_MAX]; /* the thread that accepts has to close it */
     bool is_tls[HTTP_LISTENERS_MAX];         /* parallel to fds */

@@ -30,8 +30,8 @@ static struct http_options options_of(const struct http *h, const struct http_si
         .root_count = s->root_count,
         .unix_path = s->unix_path,
         .output_dir = s->output_dir,
-        .looked = s->looked,
-        .looked_arg = s->looked_arg,
+        .scanned_since = s->scanned_since,
+        .scanned_since_arg = s->scanned_since_arg,
         .version = h->options.version,
         .build = h->options.build,
     };

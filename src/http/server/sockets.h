@@ -15,11 +15,11 @@ int listen_unix(const char *path, struct err *err); /* returns the descriptor, o
 void listen_add_unix(struct http *h, int fd, const char *path);
 void listen_end_unix(struct http *h, const char *path);
 
-/* accept.c: passes new connections to carriers */
+/* accept.c: passes new connections to I/O threads */
 int accept_start(struct http *h);
 void accept_wake(struct http *h);
 void accept_stop(struct http *h); /* connections not accepted stay in the sockets */
 /* Counts the begin or end of a connection; `local`: of a Unix socket. */
-void accept_note(struct carrier *c, bool local, bool begins);
+void accept_note(struct io_thread *c, bool local, bool begins);
 
 #endif

@@ -30,7 +30,7 @@ struct entry {
     const struct entry *link_of; /* another name of the same file, which represents it */
     bool requested;              /* on_demand: a request selected it, or it was read once */
     /* options of the next run, if requested; NULL: those of the last run */
-    struct terms *terms;
+    struct index_params *index_params;
     bool record_dirty;       /* the next commit stores its state */
     enum trace_unit unit;    /* unit of the next run, if unit_fixed: the trace specifies it */
     struct identity seen;    /* at the last stat: size, inode, times */

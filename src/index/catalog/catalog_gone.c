@@ -3,7 +3,7 @@
  * because snapshots may still use them; what is freed is fifteen times as much. */
 #include "index/catalog/archive_members.h"
 #include "index/summary/part.h"
-#include "index/catalog/held.h"
+#include "index/catalog/unreadable_dirs.h"
 
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static void entry_free(struct index *ix, struct entry *e)
     ix->archive_count -= e->is_archive;
     archive_attach(e, NULL);
     free(e->shares);
-    terms_release(e->terms);
+    index_params_release(e->index_params);
     view_release(e->view);
     free(e);
 }
@@ -66,15 +66,15 @@ void catalog_done(struct index *ix)
 {
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         view_release(ix->entries.at[i]->view);
-        terms_release(ix->entries.at[i]->terms);
+        index_params_release(ix->entries.at[i]->index_params);
         free(ix->entries.at[i]->shares);
         free(ix->entries.at[i]);
     }
     vec_done(&ix->forks);
     hash_index_done(&ix->fork_index);
     ix->forks_dirty = false;
-    held_release(ix->held);
-    ix->held = NULL;
+    unreadable_dirs_release(ix->unreadable_dirs);
+    ix->unreadable_dirs = NULL;
     vec_done(&ix->entries);
     vec_done(&ix->by_id);
     intern_free(ix->entry_names);

@@ -21,7 +21,7 @@ struct kv_key path_key(const char *name)
 /* ---- the record ------------------------------------------------------------------------------ */
 
 #define OBJECT struct trace_damage
-const struct record_field file_damage_fields[] = {FIELD(kind, .max = TRACE_DAMAGE_MANY),
+const struct record_field file_damage_fields[] = {FIELD(kind, .max = TRACE_DAMAGE_TOO_MANY),
                                                   FIELD(file_from),
                                                   FIELD(file_to),
                                                   FIELD(text_offset),
@@ -72,8 +72,8 @@ const struct record_field file_member_fields[] = {FIELD_BITS(3),
                                                   {0}};
 #undef OBJECT
 
-/* A record consists of names and state, content, terms, a filter for each dimension, and its place
- * in an archive. */
+/* A record consists of names and state, content, index parameters, a filter for each dimension,
+ * and its place in an archive. */
 #define OBJECT struct view
 static const struct record_field state_fields[] = {FIELD(pub.name),
                                                    FIELD(pub.path),
@@ -128,8 +128,8 @@ void file_encode(struct index *ix, const struct view *view, struct buf *out)
 
     record_encode(state_fields, view, ix->texts, out);
     record_encode(file_content_fields, v, ix->texts, out);
-    terms_encode(v->terms, ix->terms, out);
-    for (unsigned i = 0; i < v->terms->dimension_count; i++) {
+    index_params_encode(v->index_params, ix->index_params, out);
+    for (unsigned i = 0; i < v->index_params->dimension_count; i++) {
         struct filter bloom = v->filters ? v->filters[i] : (struct filter){0};
         rec_put_text(out, (struct text){(const char *)bloom.bits, bloom.len});
     }
@@ -142,12 +142,12 @@ void file_encode(struct index *ix, const struct view *view, struct buf *out)
 
 static int decode_filters(struct index *ix, struct rec *r, struct view *v)
 {
-    int rc = terms_decode(r, ix->terms, &v->terms);
+    int rc = index_params_decode(r, ix->index_params, &v->index_params);
 
     if (rc)
         return rc;
-    v->pub.checkpoint_size = v->terms->checkpoint_size;
-    for (unsigned i = 0; i < v->terms->dimension_count && !r->bad; i++) {
+    v->pub.checkpoint_size = v->index_params->checkpoint_size;
+    for (unsigned i = 0; i < v->index_params->dimension_count && !r->bad; i++) {
         struct text bits = rec_text(r);
         uint8_t *copy = bits.len ? view_filter(v, i, bits.len) : NULL;
 

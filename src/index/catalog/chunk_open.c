@@ -106,8 +106,8 @@ bool index_file_may_have(struct index *ix, const struct index_file *file, struct
 {
     const struct view *v = view_of_file(file);
 
-    const struct terms *t = v->terms;
-    int i = t ? terms_find(t, path) : -1;
+    const struct index_params *t = v->index_params;
+    int i = t ? index_params_find(t, path) : -1;
     const struct filter *f = i >= 0 && v->filters ? &v->filters[i] : NULL;
 
     (void)ix;
@@ -116,5 +116,5 @@ bool index_file_may_have(struct index *ix, const struct index_file *file, struct
 
 bool index_is_dimension(const struct index *ix, struct text path)
 {
-    return terms_find(ix->terms, path) >= 0;
+    return index_params_find(ix->index_params, path) >= 0;
 }

@@ -28,7 +28,7 @@
 struct entry;
 struct far_cache;
 struct file_queue;
-struct held;
+struct unreadable_dirs;
 struct ingest;
 struct kv;
 struct line_range;
@@ -37,7 +37,7 @@ struct part_fact;
 struct ranks;
 struct root;
 struct snapshot;
-struct terms;
+struct index_params;
 struct texts;
 /* generations that a crash skips: they may have been published, but not stored */
 #define GENERATIONS_AHEAD 4096
@@ -45,7 +45,7 @@ struct texts;
 struct index {
     char *path, uuid[40];
     struct index_options options; /* with defaults filled in */
-    struct terms *terms;
+    struct index_params *index_params;
     uint64_t checkpoint_max, commit_bytes;
     int64_t settle_ns, purge_ns;
     int lock_fd;
@@ -69,7 +69,8 @@ struct index {
     VEC(struct entry *) unplaced; /* no rank has been chosen yet */
     uint64_t *placed_bytes;       /* bytes of the files of each rank */
     struct arena strings;
-    struct held *held; /* directories that cannot be read, or NULL: none (held.c) */
+    struct unreadable_dirs
+        *unreadable_dirs; /* directories that cannot be read, or NULL: none (unreadable_dirs.c) */
     bool listed;
     uint32_t link_count; /* number of entries that are `linked` */
     bool links_dirty;    /* names were added or removed, or lead to other files (links.c) */

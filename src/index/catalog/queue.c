@@ -160,7 +160,7 @@ static bool is_divided(const struct index *ix, const struct entry *e, unsigned r
 {
     uint64_t size = e->seen.size;
 
-    return size >= ix->terms->checkpoint_size &&
+    return size >= ix->index_params->checkpoint_size &&
            (ix->listed ? size > fair : ix->placed_bytes[rank] + size > fair + fair / TOLERANCE);
 }
 

@@ -2,7 +2,7 @@
 #include "index/catalog/snapshot.h"
 #include "index/catalog/catalog.h"
 #include "index/catalog/forks.h"
-#include "index/catalog/held.h"
+#include "index/catalog/unreadable_dirs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void destroy_snapshot(struct snapshot *s)
     free(s->archives);
     resolver_free(s->resolver);
     root_release(s->root);
-    held_release(s->held);
+    unreadable_dirs_release(s->unreadable_dirs);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->resolver_lock);
     free(s->views);
@@ -150,7 +150,7 @@ static struct snapshot *make_snapshot(struct index *ix)
     }
     s->generation = ix->generation;
     s->listed = ix->listed;
-    s->held = held_ref(ix->held);
+    s->unreadable_dirs = unreadable_dirs_ref(ix->unreadable_dirs);
     link_snapshot(ix, s, ix->newest);
     return s;
 }
@@ -243,7 +243,7 @@ struct snapshot *snapshot_filter(struct snapshot *s,
             part->archives[part->archive_count++] = view_ref(s->archives[i]);
     part->generation = s->generation;
     part->listed = s->listed;
-    part->held = held_ref(s->held);
+    part->unreadable_dirs = unreadable_dirs_ref(s->unreadable_dirs);
     part->part_uuid = name_part(part);
     if (!part->part_uuid || (part->count == s->count && part->archive_count == s->archive_count)) {
         bool all = part->part_uuid != NULL;
@@ -308,12 +308,12 @@ bool snapshot_is_listed(const struct snapshot *s)
 
 size_t snapshot_unreadable_count(const struct snapshot *s)
 {
-    return held_count(s->held);
+    return unreadable_dirs_count(s->unreadable_dirs);
 }
 
 const char *snapshot_unreadable(const struct snapshot *s, size_t i)
 {
-    return held_dir(s->held, i);
+    return unreadable_dirs_dir(s->unreadable_dirs, i);
 }
 
 const char *snapshot_uuid(const struct snapshot *s)

@@ -17,7 +17,7 @@ struct snapshot {
     struct index *ix;
     uint64_t generation;
     bool listed;
-    struct held *held; /* unreadable directories, or NULL */
+    struct unreadable_dirs *unreadable_dirs; /* unreadable directories, or NULL */
     uint32_t count;
     struct view **views;
     uint32_t archive_count;

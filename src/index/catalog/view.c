@@ -49,7 +49,7 @@ uint8_t *view_filter(struct view *v, unsigned dimension, size_t len)
     uint8_t *bits = arena_alloc(&v->arena, len);
 
     if (!v->filters)
-        v->filters = arena_alloc(&v->arena, v->terms->dimension_count * sizeof *v->filters);
+        v->filters = arena_alloc(&v->arena, v->index_params->dimension_count * sizeof *v->filters);
     if (!bits || !v->filters)
         return NULL;
     v->filters[dimension] = (struct filter){bits, len};
@@ -83,8 +83,8 @@ struct view *view_with_state(struct view *v, enum index_state state)
         return NULL;
     memcpy((char *)copy + own, (const char *)v + own, sizeof *v - own);
     copy->owner = view_ref(v->owner);
-    if (copy->terms)
-        terms_ref(copy->terms);
+    if (copy->index_params)
+        index_params_ref(copy->index_params);
     if (copy->linked)
         copy->pub.processes = copy->processes;
     copy->linked = NULL;
@@ -136,7 +136,7 @@ void view_release(struct view *v)
         return;
     if (v->owner != v)
         view_release(v->owner);
-    terms_release(v->terms);
+    index_params_release(v->index_params);
     arena_done(&v->arena);
     free(v->linked);
     free(atomic_load(&v->valid_chunks));

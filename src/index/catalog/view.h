@@ -3,7 +3,7 @@
  * A view is immutable and refcounted. A run of ingest fills it, or the catalog when it is loaded.
  * Views of one file that differ in little share lists and texts.
  *
- * May use:   terms, identity. Used by: catalog, ingest, index.
+ * May use:   index parameters, identity. Used by: catalog, ingest, index.
  * Threads:   any, once published. Memory: freed with the last reference.
  */
 #ifndef DFTRACERD_INDEX_CATALOG_VIEW_H
@@ -11,7 +11,7 @@
 
 #include "dftracerd/index.h"
 #include "index/catalog/identity.h"
-#include "index/catalog/terms.h"
+#include "index/catalog/index_params.h"
 
 struct entry;
 struct part_fact;
@@ -36,9 +36,10 @@ struct view {
     _Atomic(atomic_bool *) valid_chunks; /* see view_chunk_flag */
 
     struct index_file pub;
-    struct index *ix;       /* for find_checkpoint; set if pub.id is not 0 */
-    struct terms *terms;    /* NULL: those of the index */
-    struct filter *filters; /* one for each dimension of the terms; NULL if it has none */
+    struct index *ix;                  /* for find_checkpoint; set if pub.id is not 0 */
+    struct index_params *index_params; /* NULL: those of the index */
+    struct filter
+        *filters; /* one for each dimension of the index parameters; NULL if it has none */
     struct identity identity;
     struct hash128 text_sum; /* see part.h */
     uint32_t summary_version, run_version;
@@ -62,7 +63,7 @@ struct view *view_new(void);
 void view_identify(struct view *v, const struct identity *file);
 /* The flag chunk_texts.valid of a chunk, i < pub.chunk_count. Any thread. NULL without memory. */
 atomic_bool *view_chunk_flag(struct view *v, uint32_t i);
-/* Allocates the filter of one dimension of the terms. Returns NULL without memory. */
+/* Allocates the filter of one dimension of the index_params. Returns NULL without memory. */
 uint8_t *view_filter(struct view *v, unsigned dimension, size_t len);
 /* Returns a copy in the view's arena; NULL without memory. */
 void *view_copy_list(struct view *v, const void *list, size_t bytes);

@@ -22,7 +22,7 @@ static const struct record_field names_fields[] = {
 /* The view has only a name and a path: nothing of the file has been read, or it is hidden. */
 static bool is_bare(const struct view *v)
 {
-    return v->hidden || !v->terms || !v->pub.id;
+    return v->hidden || !v->index_params || !v->pub.id;
 }
 
 void view_put(struct index *ix, const struct view *v, struct buf *out)

@@ -336,7 +336,7 @@ static void load_starts(struct ahead *a, const struct view *old)
         struct trace_checkpoint at;
 
         if (checkpoint_decode(c.key, c.value, &at) < 0 || at.text_offset < next ||
-            !(at.in_member || at.kind == TRACE_AT_MEMBER))
+            !(at.in_gzip_member || at.kind == TRACE_AT_MEMBER))
             continue;
         if (vec_reserve(&a->starts, 1) < 0 ||
             checkpoint_clone(&at, &a->starts.at[a->starts.count]) < 0)
@@ -362,7 +362,7 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
                                 const struct trace_reader_info *at)
 {
     const struct view *old = run->old;
-    uint64_t size = run->terms->checkpoint_size;
+    uint64_t size = run->index_params->checkpoint_size;
     struct ahead *a;
 
     if (in->ix->options.no_ahead || at->format != TRACE_GZIP || run->identity.size < FILE_MIN)

@@ -74,8 +74,8 @@ static int put_names(struct writer *w, const struct run *run, struct result *r)
 
 static int add_hashes(struct run *run, const struct result *r)
 {
-    for (unsigned i = 0; i < run->terms->dimension_count; i++) {
-        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->terms, i)))
+    for (unsigned i = 0; i < run->index_params->dimension_count; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->index_params, i)))
             return -ENOMEM;
         for (uint32_t k = 0; k < r->hash_count[i]; k++)
             hashes_add(run->hashes[i], r->hashes[i][k]);
@@ -101,8 +101,8 @@ static bool restart_with_unit(struct writer *w, struct run *run, const struct re
     run->entry->unit_fixed = true;
     run->entry->rebuild = true;
     run->entry->again = true;
-    if (!run->entry->terms)
-        run->entry->terms = terms_ref(run->terms);
+    if (!run->entry->index_params)
+        run->entry->index_params = index_params_ref(run->index_params);
     pthread_mutex_unlock(&w->ix->lock);
     atomic_store(&run->cancelled, RUN_CANCELLED);
     return true;
@@ -166,9 +166,9 @@ static int apply_chunk(struct writer *w, struct result *r)
     rc = rc ? rc : take_tail(w->ix, run, r);
     if (rc)
         return rc;
-    run->tail_final =
-        r->chunk.ended && r->damage.count == 0 &&
-        r->chunk.text_offset + r->text_len >= (r->chunk.number + 1) * run->terms->checkpoint_size;
+    run->tail_final = r->chunk.ended && r->damage.count == 0 &&
+                      r->chunk.text_offset + r->text_len >=
+                          (r->chunk.number + 1) * run->index_params->checkpoint_size;
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks.at[run->chunks.count - 1]);
     if (!r->rank)
@@ -183,8 +183,8 @@ static void add_hashes_before(struct run *run, const struct result *r)
     if (!run->hashes_lost || !r->before[0])
         return;
     run->hashes_lost = false;
-    for (unsigned i = 0; i < run->terms->dimension_count; i++) {
-        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->terms, i)))
+    for (unsigned i = 0; i < run->index_params->dimension_count; i++) {
+        if (!run->hashes[i] && !(run->hashes[i] = hashes_new(run->index_params, i)))
             run->hashes_lost = true;
         else
             hashes_merge(run->hashes[i], r->before[i]);

@@ -117,7 +117,7 @@ static int copy_damage(struct view *v, const struct run *r)
     v->pub.damaged = r->damage_count > 0;
     if (r->error)
         again_text(r->error, NULL, text, sizeof text);
-    else if (kept && list[0].kind == TRACE_DAMAGE_MANY)
+    else if (kept && list[0].kind == TRACE_DAMAGE_TOO_MANY)
         snprintf(text, sizeof text,
                  "the archive contains more traces than --archive-traces allows: those from "
                  "uncompressed offset %llu on are ignored",
@@ -146,7 +146,7 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
         v->text_sum = r->text_sum;
     v->member = r->member;
     v->ix = ix;
-    v->terms = terms_ref(r->terms);
+    v->index_params = index_params_ref(r->index_params);
     v->run_version = r->version;
     v->consumed = r->info.file_offset;
     v->unit_fixed = r->unit_fixed;
@@ -166,7 +166,7 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     }
     f->members = r->info.members;
     f->index_bytes = r->index_bytes;
-    f->checkpoint_size = r->terms->checkpoint_size;
+    f->checkpoint_size = r->index_params->checkpoint_size;
     f->unit = r->unit;
     f->counts = p->counts;
     f->finished = p->finished;
@@ -192,8 +192,9 @@ static int fill_view(struct index *ix, struct view *v, struct run *r, const stru
     rc = rc || !r->entry->is_archive ? rc
                                      : archive_settle(v, r->state == RUN_ENDED ? &r->members : NULL,
                                                       r->info.text_offset, r->finished);
-    for (unsigned i = 0;
-         rc == 0 && r->state == RUN_ENDED && !r->hashes_lost && i < r->terms->dimension_count; i++)
+    for (unsigned i = 0; rc == 0 && r->state == RUN_ENDED && !r->hashes_lost &&
+                         i < r->index_params->dimension_count;
+         i++)
         rc = r->hashes[i] ? hashes_filter(r->hashes[i], v, i) : 0;
     return rc;
 }

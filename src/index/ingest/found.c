@@ -19,7 +19,8 @@ static int open_member(struct reader *r)
 
 int reader_open(struct reader *r)
 {
-    struct trace_reader_options options = {r->ix->options.engine, r->run->terms->checkpoint_size};
+    struct trace_reader_options options = {r->ix->options.engine,
+                                           r->run->index_params->checkpoint_size};
     struct trace_reader_info at;
     int rc = open_member(r);
 

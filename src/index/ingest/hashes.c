@@ -11,14 +11,14 @@ struct hashes {
     bool full, has_zero;
 };
 
-struct hashes *hashes_new(const struct terms *t, unsigned dimension)
+struct hashes *hashes_new(const struct index_params *t, unsigned dimension)
 {
     struct hashes *h = calloc(1, sizeof *h);
 
     if (h) {
-        h->max = t->expected_entries > TERMS_VALUES_MAX ? (uint32_t)t->expected_entries
-                                                        : TERMS_VALUES_MAX;
-        h->full = !terms_hashed(t, dimension);
+        h->max = t->expected_entries > INDEX_PARAMS_VALUES_MAX ? (uint32_t)t->expected_entries
+                                                               : INDEX_PARAMS_VALUES_MAX;
+        h->full = !index_params_hashed(t, dimension);
     }
     return h;
 }
@@ -101,9 +101,9 @@ int hashes_filter(const struct hashes *h, struct view *v, unsigned dimension)
 
     if (h->full)
         return 0;
-    if (values < v->terms->expected_entries)
-        values = v->terms->expected_entries;
-    len = bloom_bytes(values, v->terms->bloom_rate);
+    if (values < v->index_params->expected_entries)
+        values = v->index_params->expected_entries;
+    len = bloom_bytes(values, v->index_params->bloom_rate);
     bits = view_filter(v, dimension, len);
     if (!bits)
         return -ENOMEM;

@@ -12,7 +12,7 @@ struct hashes;
 struct ingest;
 struct result;
 struct run;
-struct hashes *hashes_new(const struct terms *t, unsigned dimension);
+struct hashes *hashes_new(const struct index_params *t, unsigned dimension);
 void hashes_free(struct hashes *h);
 void hashes_add(struct hashes *h, uint64_t hash);
 /* some values are unknown: the filter must match everything */

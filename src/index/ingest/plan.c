@@ -155,7 +155,7 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
         r->skip_to = f->chunks[f->chunk_count - 1].text_offset +
                      (count == f->chunk_count ? f->chunks[count - 1].text_len : 0);
     if (rc == 0 && count > 0 &&
-        r->skip_to / run->terms->checkpoint_size <= f->chunks[count - 1].number)
+        r->skip_to / run->index_params->checkpoint_size <= f->chunks[count - 1].number)
         rc = ERR_STALE;
     rc = rc ? rc : take_chunks(run, f, count);
     r->kept = count;
@@ -221,7 +221,7 @@ static void publish_indexing(struct reader *r)
         if (v) {
             v->pub.file_bytes = run->identity.size;
             v->pub.compressed_bytes = run_bytes(run);
-            v->pub.checkpoint_size = run->terms->checkpoint_size;
+            v->pub.checkpoint_size = run->index_params->checkpoint_size;
         }
     } else {
         v = view_with_state(run->old, INDEX_INDEXING);

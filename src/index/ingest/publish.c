@@ -1,9 +1,9 @@
-/* publish.c - the writer: publishes what has been stored. */
+/* publish.c - after a commit, the writer makes the new views visible to requests, and ends runs. */
 #include "index/catalog/archive_members.h"
 #include "index/ingest/again.h"
 #include "index/ingest/write.h"
 
-#define WALK_REST 10 /* minimum delay, in durations of the last walk */
+#define WALK_DELAY_FACTOR 10 /* the next walk waits that many times the duration of the last one */
 
 static void read_again_later(struct run *run)
 {
@@ -13,8 +13,8 @@ static void read_again_later(struct run *run)
     if (run->stored == RUN_COMMITTED)
         return; /* everything else follows from stored records */
     e->rebuild = e->rebuild || run->rebuild;
-    if (!e->terms)
-        e->terms = terms_ref(run->terms);
+    if (!e->index_params)
+        e->index_params = index_params_ref(run->index_params);
     if (!e->unit_fixed) {
         e->unit_fixed = run->unit_fixed;
         e->unit = run->unit;
@@ -33,7 +33,7 @@ static void finish_entry(struct writer *w, struct run *run)
     /* An archive that is being written to is walked from its start each time. */
     if (e->is_archive && e->view->pub.state == INDEX_GROWING) {
         e->again = false;
-        e->check_ns += WALK_REST * (clock_mono_ns() - run->begin_ns);
+        e->check_ns += WALK_DELAY_FACTOR * (clock_mono_ns() - run->begin_ns);
     }
     if (e->again && !ingest_stopping(w->in)) {
         e->again = false;
@@ -41,36 +41,37 @@ static void finish_entry(struct writer *w, struct run *run)
     }
 }
 
-void put_generation(struct writer *w, uint32_t changes, bool clean)
+void put_generation(struct writer *w, uint32_t changes, bool closing)
 {
-    struct kv_key key = {0}, mark = {0};
+    struct kv_key key = {0}, next_file_key = {0};
     uint64_t generation;
     struct buf value = {0};
 
     pthread_mutex_lock(&w->ix->lock);
     generation = w->ix->generation + changes;
-    if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
+    if (!closing && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
         w->ix->generation_stored = generation + GENERATIONS_AHEAD;
-    /* the error may be a restriction of this process, not a property of the file: it is not
-     * stored */
-    if (clean)
-        w->ix->generation_stored = generation + (w->ix->held != NULL);
+    /* The next process may be able to read directories that this one could not read: then its first
+     * snapshot needs another number. */
+    if (closing)
+        w->ix->generation_stored = generation + (w->ix->unreadable_dirs != NULL);
     generation = w->ix->generation_stored;
     pthread_mutex_unlock(&w->ix->lock);
     kv_key_bytes(&key, "generation", 10);
-    kv_key_bytes(&mark, "next_file", 9);
+    kv_key_bytes(&next_file_key, "next_file", 9);
     rec_put_u(&value, generation);
     kv_put_buf(w->batch, KV_META, &key, &value);
     buf_clear(&value);
     pthread_mutex_lock(&w->ix->lock);
     rec_put_u(&value, w->ix->next_file);
     pthread_mutex_unlock(&w->ix->lock);
-    kv_put_buf(w->batch, KV_META, &mark, &value);
+    kv_put_buf(w->batch, KV_META, &next_file_key, &value);
     buf_done(&value);
 }
 
-/* Offers the members of an archive after it has been walked, or forgets them if it is gone. */
-static void offer_members(struct index *ix, struct entry *archive)
+/* Queues the members of an archive for ingest, or forgets them if the archive failed, is
+ * missing, or is a duplicate. */
+static void queue_members(struct index *ix, struct entry *archive)
 {
     enum index_state state = archive->view->pub.state;
 
@@ -94,7 +95,7 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
         if (list[i].over)
             finish_entry(w, list[i].run);
         if (list[i].over && list[i].run->entry->is_archive)
-            offer_members(ix, list[i].run->entry);
+            queue_members(ix, list[i].run->entry);
     }
     generation = ix->generation;
     pthread_mutex_unlock(&ix->lock);

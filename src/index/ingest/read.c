@@ -44,10 +44,10 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
     run->old = view_ref(e->view);
     run->archive = e->archive ? view_ref(e->archive->view) : NULL;
     run->member = e->member;
-    run->terms = e->terms         ? e->terms
-                 : e->view->terms ? terms_ref(e->view->terms)
-                                  : terms_ref(ix->terms);
-    e->terms = NULL;
+    run->index_params = e->index_params         ? e->index_params
+                        : e->view->index_params ? index_params_ref(e->view->index_params)
+                                                : index_params_ref(ix->index_params);
+    e->index_params = NULL;
     run->unit = e->unit;
     run->unit_fixed = e->unit_fixed;
     e->unit_fixed = false;

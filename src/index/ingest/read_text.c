@@ -15,7 +15,7 @@
  * size. */
 static size_t scratch_bytes(const struct reader *r)
 {
-    uint64_t size = r->run->terms->checkpoint_size, usual = r->ix->options.checkpoint_size;
+    uint64_t size = r->run->index_params->checkpoint_size, usual = r->ix->options.checkpoint_size;
 
     return size > usual ? builder_bytes(size - usual) : 0;
 }
@@ -23,7 +23,7 @@ static size_t scratch_bytes(const struct reader *r)
 /* Returns 0 after a chunk, ERR_END at the end, or the error that ended reading. */
 static int read_chunk(struct reader *r)
 {
-    uint64_t size = r->run->terms->checkpoint_size;
+    uint64_t size = r->run->index_params->checkpoint_size;
     size_t scratch = scratch_bytes(r), credits = size + (size >> 2) + (256 << 10) + scratch;
     struct result *result;
     bool ended;
@@ -65,7 +65,7 @@ static int read_chunk(struct reader *r)
 
 int reader_text(struct reader *r)
 {
-    uint64_t size = r->run->terms->checkpoint_size;
+    uint64_t size = r->run->index_params->checkpoint_size;
     int rc = reader_open(r);
 
     if (rc == 0)

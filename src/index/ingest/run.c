@@ -35,7 +35,7 @@ void run_free(struct run *r)
     view_release(r->old);
     view_release(r->archive);
     archive_list_done(&r->members);
-    terms_release(r->terms);
+    index_params_release(r->index_params);
     part_free(r->base);
     part_free(r->tail);
     vec_done(&r->chunks);

@@ -42,7 +42,7 @@ struct run {
     bool rebuild;           /* requested with index_rebuild */
     bool finished;          /* the file was considered complete */
     uint32_t summary_version;
-    struct terms *terms;
+    struct index_params *index_params;
     struct view *old;     /* the view when it began */
     int64_t begin_ns;     /* monotonic */
     struct view *archive; /* a member: the view of its archive at that time; NULL */

@@ -18,8 +18,8 @@ struct worker {
     struct index *ix;
     struct trace_scanner *scanner;
     struct chunk_builder *builder;
-    struct buf value;    /* value of the current chunk, with space for what compression may need */
-    struct terms *terms; /* terms of the builder */
+    struct buf value; /* value of the current chunk, with space for what compression may need */
+    struct index_params *index_params; /* index parameters of the builder */
     /* Shapes of events that have one name and add nothing to the part: trace_event.shape, in a
      * table indexed by some of its bits. */
     uint32_t silent[SILENT];
@@ -83,7 +83,8 @@ static inline void gather_event(struct worker *w, struct result *r, const struct
 
     if (e->shape != 0 && *silent == e->shape && e->class == TRACE_EVENT)
         return;
-    if (!part_gather(r->part, w->ix->texts, e, r->chunk.text, (uint32_t)r->chunk.number, row) &&
+    if (!part_add_metadata(r->part, w->ix->texts, e, r->chunk.text, (uint32_t)r->chunk.number,
+                           row) &&
         e->shape != 0 && name_is_fixed(e))
         *silent = e->shape;
 }
@@ -110,7 +111,7 @@ static int scan_chunk(struct worker *w, struct result *r)
     }
     if (rc < 0)
         return rc;
-    part_gather_end(r->part, w->ix->texts);
+    part_end_metadata(r->part, w->ix->texts);
     trace_scan_counts(w->scanner, &counts);
     r->part->counts = counts;
     hash_to(&hasher, r->chunk.text, &hashed, r->chunk.len);
@@ -122,7 +123,7 @@ static int scan_chunk(struct worker *w, struct result *r)
 
 static int take_hashes(struct worker *w, struct result *r)
 {
-    for (unsigned i = 0; i < w->terms->dimension_count; i++) {
+    for (unsigned i = 0; i < w->index_params->dimension_count; i++) {
         const uint64_t *hashes;
         size_t n = chunk_builder_hashes(w->builder, i, &hashes);
 
@@ -177,14 +178,14 @@ static int encode_chunk(struct worker *w, struct result *r)
     if (rc)
         return rc;
     r->other = chunk_find(view, text_of("@other"), &column) == 0;
-    rc = part_digest(r->part, w->ix->texts, view);
+    rc = part_add_chunk(r->part, w->ix->texts, view);
     chunk_view_free(view);
     return rc;
 }
 
-/* Recreates the builder if the job has other terms than the last one: few files have terms of their
- * own. */
-static int prepare_tools(struct worker *w, struct terms *t)
+/* Recreates the builder if the job has other index parameters than the last one: few files have
+ * index parameters of their own. */
+static int prepare_tools(struct worker *w, struct index_params *t)
 {
     struct chunk_options options = {.intern = intern,
                                     .arg = w->ix->texts,
@@ -192,13 +193,13 @@ static int prepare_tools(struct worker *w, struct terms *t)
                                     .bloom_rate = t->bloom_rate};
     int rc = w->scanner ? 0 : trace_scanner_new(NULL, &w->scanner);
 
-    if (rc || (w->builder && terms_same(w->terms, t)))
+    if (rc || (w->builder && index_params_same(w->index_params, t)))
         return rc;
     chunk_builder_free(w->builder);
     w->builder = NULL;
     rc = chunk_builder_new(&options, &w->builder);
-    terms_release(w->terms);
-    w->terms = terms_ref(t);
+    index_params_release(w->index_params);
+    w->index_params = index_params_ref(t);
     return rc;
 }
 
@@ -220,7 +221,7 @@ static void scan_job(struct worker *w, struct result *r)
     r->text_len = r->chunk.len;
     if (!atomic_load(&r->run->cancelled)) {
         r->part = part_new();
-        r->error = r->part ? prepare_tools(w, r->run->terms) : -ENOMEM;
+        r->error = r->part ? prepare_tools(w, r->run->index_params) : -ENOMEM;
         if (r->error == 0)
             r->error = failpoint("ingest.scan") ? -errno : scan_chunk(w, r);
         if (r->error == 0)
@@ -228,7 +229,8 @@ static void scan_job(struct worker *w, struct result *r)
     }
     /* Buffers of a chunk of more than the default size are not kept, nor those that an error may
      * have left half done. */
-    if (r->error || (w->terms && w->terms->checkpoint_size > w->ix->options.checkpoint_size))
+    if (r->error ||
+        (w->index_params && w->index_params->checkpoint_size > w->ix->options.checkpoint_size))
         drop_tools(w);
     done = r->chunk; /* its number and position are still needed */
     trace_chunk_done(&done);
@@ -287,6 +289,6 @@ void *ingest_worker_main(void *arg)
         ingest_post(in, r);
     }
     drop_tools(&w);
-    terms_release(w.terms);
+    index_params_release(w.index_params);
     return NULL;
 }

@@ -94,7 +94,7 @@ static struct view *failed_view(const struct index *ix, struct run *run)
     failed_text(ix, run, text, sizeof text);
     why = arena_strdup(&v->arena, text_of(text));
     v->identity = run->identity;
-    v->terms = terms_ref(run->terms);
+    v->index_params = index_params_ref(run->index_params);
     v->pub.error = why ? why : "out of memory";
     v->pub.file_bytes = run->identity.size;
     v->pub.compressed_bytes = run_bytes(run);

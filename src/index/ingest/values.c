@@ -64,7 +64,7 @@ static int add_column(struct chunk_view *v, struct text path, struct hashes *to)
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,
                      struct hashes *const *to)
 {
-    const struct terms *t = view_of_file(file)->terms;
+    const struct index_params *t = view_of_file(file)->index_params;
     struct chunk_view *v;
     int rc = chunk_open(ix, NULL, file, chunk, &v);
 
@@ -78,7 +78,7 @@ int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t c
 
 int hashes_of_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end)
 {
-    const struct terms *t = run->terms;
+    const struct index_params *t = run->index_params;
     int rc = 0;
 
     for (unsigned i = 0; i < t->dimension_count && rc == 0; i++)

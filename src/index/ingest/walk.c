@@ -14,7 +14,7 @@ struct walk {
     struct archive_list members; /* not posted yet */
     uint32_t count, traces;
     size_t names_len;
-    uint64_t text, posted; /* offsets */
+    uint64_t text, posted; /* offsets in the text: read, and posted to the writer */
     bool ended, corrupt;
     char *piece;
     struct hasher hasher;
@@ -39,7 +39,7 @@ static int post_found(struct walk *w)
     return 0;
 }
 
-static void note_end(struct walk *w, enum trace_damage_kind why, uint64_t at)
+static void stop_corrupt(struct walk *w, enum trace_damage_kind why, uint64_t at)
 {
     w->corrupt = true;
     reader_note_damage(w->reader, why, at);
@@ -51,20 +51,21 @@ static int add_member(struct walk *w, const struct trace_tar_member *m)
     w->traces += archive_member_is_trace(m->kind, m->name);
     if (w->count == ARCHIVE_MEMBERS_MAX || w->names_len > ARCHIVE_NAMES_MAX ||
         w->traces > w->reader->ix->options.archive_traces) {
-        note_end(w, TRACE_DAMAGE_MANY, m->offset);
+        stop_corrupt(w, TRACE_DAMAGE_TOO_MANY, m->offset);
         return 0;
     }
     w->count++;
     return archive_list_add(&w->members, m);
 }
 
-/* The end mark is all zeros, and so is everything after it; otherwise, a beginning is missing. */
+/* An archive without members is all zeros. Other bytes after the end mark mean that its start is
+ * missing. */
 static void check_empty(struct walk *w, size_t n)
 {
     const char *p = w->piece;
 
     if (w->ended && !w->count && !w->corrupt && n && (*p || memcmp(p, p + 1, n - 1) != 0))
-        note_end(w, TRACE_DAMAGE_TAR, 0);
+        stop_corrupt(w, TRACE_DAMAGE_TAR, 0);
 }
 
 /* Parses `n` bytes of text at w->text. */
@@ -74,12 +75,13 @@ static int feed_tar(struct walk *w, size_t n)
     uint64_t at;
     int rc = 0;
 
-    while (!w->ended && !w->corrupt && (at = trace_tar_wants(w->tar)) < w->text + n && rc == 0) {
+    while (!w->ended && !w->corrupt && (at = trace_tar_next_offset(w->tar)) < w->text + n &&
+           rc == 0) {
         rc = trace_tar_next(w->tar, w->piece + (at - w->text), (size_t)(w->text + n - at), &m);
         if (rc == ERR_CORRUPT && !w->count && at < 512)
             return ERR_NO_ARCHIVE;
         if (rc == ERR_CORRUPT)
-            note_end(w, TRACE_DAMAGE_TAR, at);
+            stop_corrupt(w, TRACE_DAMAGE_TAR, at);
         if (rc == ERR_CORRUPT || rc == ERR_END) {
             w->ended = rc == ERR_END;
             rc = 0;
@@ -92,20 +94,20 @@ static int feed_tar(struct walk *w, size_t n)
     return rc;
 }
 
-/* The archive is complete, even if its file is still open for writing. */
+/* Returns true if the archive is complete, even if its file is still open for writing. */
 static bool is_whole(const struct walk *w)
 {
     struct trace_reader_info info;
 
     trace_reader_info(w->reader->trace, &info);
-    return w->ended && !info.in_member;
+    return w->ended && !info.in_gzip_member;
 }
 
 /* Handles the end of the text, which may lack an end mark. */
 static int end_walk(struct walk *w)
 {
-    uint64_t wants = trace_tar_wants(w->tar);
-    bool between = trace_tar_is_between(w->tar) && wants <= w->text;
+    uint64_t wants = trace_tar_next_offset(w->tar);
+    bool between = trace_tar_is_between_members(w->tar) && wants <= w->text;
     struct trace_reader_info info;
 
     trace_reader_info(w->reader->trace, &info);

@@ -59,7 +59,7 @@ void order_put(const struct reader *r, const struct order *o, struct buf *out)
     rec_put_u(out, o->number);
     rec_put_text(out, text_of(run->entry->name));
     rec_put_text(out, text_of(run->entry->path));
-    terms_encode(run->terms, r->ix->terms, out);
+    index_params_encode(run->index_params, r->ix->index_params, out);
     rec_put_u(out, run->id);
     rec_put_u(out, run->version);
     rec_put_u(out, run->unit);
@@ -101,7 +101,7 @@ static int take_run(struct index *ix, struct rec *in, struct order *o)
     run->old = view_empty(&o->entry, INDEX_PENDING);
     if (!run->old)
         return -ENOMEM;
-    int rc = terms_decode(in, ix->terms, &run->terms);
+    int rc = index_params_decode(in, ix->index_params, &run->index_params);
     run->id = (uint32_t)rec_u(in);
     run->version = (uint32_t)rec_u(in);
     run->unit = (enum trace_unit)rec_choice(in, TRACE_SEC);

@@ -1,7 +1,7 @@
 /* write.c - the writer: waits for results, decides when to commit, and cleans up. */
 #include "index/ingest/write.h"
 #include "index/catalog/catalog_record.h"
-#include "index/catalog/held.h"
+#include "index/catalog/unreadable_dirs.h"
 #include "index/ingest/again.h"
 #include "index/ingest/order.h"
 #include "index/ranks/ranks.h"
@@ -27,7 +27,7 @@ static bool may_purge(const struct index *ix, const struct entry *e, int64_t now
     if (e->view->pub.state != INDEX_MISSING)
         return false;
     return (ix->full || now - e->view->missing_since_ns >= ix->purge_ns) &&
-           !held_covers(ix->held, e->name);
+           !unreadable_dirs_covers(ix->unreadable_dirs, e->name);
 }
 
 /* Forgets files that have been missing for long, or whose space is needed. */
@@ -103,7 +103,7 @@ static void upkeep(struct writer *w)
         enum index_state state = e->view->pub.state;
 
         if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
-            !held_covers(ix->held, e->name) &&
+            !unreadable_dirs_covers(ix->unreadable_dirs, e->name) &&
             (state == INDEX_GROWING || state == INDEX_FAILED || again_is_wanted(e)))
             catalog_queue(ix, e, false);
     }

@@ -12,9 +12,16 @@
 
 /* member_start is stored as its distance from file_offset. The window follows these fields. */
 #define OBJECT struct trace_checkpoint
-static const struct record_field fields[] = {
-    FIELD(file_offset),     FIELD(bits), FIELD(kind),         FIELD(members),     FIELD(in_member),
-    FIELD_IF(in_member, 3), FIELD(crc),  FIELD(member_start), FIELD(member_text), {0}};
+static const struct record_field fields[] = {FIELD(file_offset),
+                                             FIELD(bits),
+                                             FIELD(kind),
+                                             FIELD(members),
+                                             FIELD(in_gzip_member),
+                                             FIELD_IF(in_gzip_member, 3),
+                                             FIELD(crc),
+                                             FIELD(member_start),
+                                             FIELD(member_text),
+                                             {0}};
 #undef OBJECT
 
 void checkpoint_encode(const struct trace_checkpoint *c, struct buf *out)
@@ -39,7 +46,7 @@ int checkpoint_decode(struct text key, struct text value, struct trace_checkpoin
     window = rec_text(&r);
     if (r.bad || c.member_start > c.file_offset)
         return ERR_CORRUPT;
-    if (c.in_member)
+    if (c.in_gzip_member)
         c.member_start = c.file_offset - c.member_start;
     c.window = (const uint8_t *)window.ptr;
     c.window_len = (uint32_t)window.len;

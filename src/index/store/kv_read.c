@@ -19,9 +19,9 @@ static _Thread_local struct kv_read *innermost;
 
 /* `held`: a read of the calling thread, which therefore must not wait long. Waiting for the lock
  * with a timeout would depend on the wall clock. */
-static void pass_gate(struct kv *kv, const struct kv_read *held)
+static void pass_gate(struct kv *kv, const struct kv_read *unreadable_dirs)
 {
-    if (atomic_load(&kv->moving) && !held) {
+    if (atomic_load(&kv->moving) && !unreadable_dirs) {
         int64_t until = clock_mono_ns() + TURNSTILE_NS;
 
         while (atomic_load(&kv->moving) && clock_mono_ns() < until)
@@ -54,7 +54,7 @@ static int txn_renew(struct kv *kv, MDB_txn **ret)
     return 0;
 }
 
-static struct kv_read *held_read(const struct kv *kv)
+static struct kv_read *unreadable_dirs_read(const struct kv *kv)
 {
     struct kv_read *r = innermost;
 
@@ -108,20 +108,20 @@ static const char *end_of_data(struct kv *kv)
 
 int kv_read_begin(struct kv *kv, struct kv_read **ret)
 {
-    struct kv_read *r = calloc(1, sizeof *r), *held = held_read(kv);
+    struct kv_read *r = calloc(1, sizeof *r), *unreadable_dirs = unreadable_dirs_read(kv);
     int rc;
 
     if (!r)
         return -ENOMEM;
     r->kv = kv;
-    pass_gate(kv, held);
+    pass_gate(kv, unreadable_dirs);
     rc = kv->env ? txn_renew(kv, &r->txn) : MDB_PANIC;
-    if (rc == MDB_MAP_RESIZED && !held)
+    if (rc == MDB_MAP_RESIZED && !unreadable_dirs)
         rc = follow_map(kv, &r->txn);
-    if (rc == MDB_PANIC && !held)
+    if (rc == MDB_PANIC && !unreadable_dirs)
         rc = await_reopening(kv, &r->txn);
-    if (rc && held) { /* this read sees at least what the caller's outer read sees */
-        r->txn = held->txn;
+    if (rc && unreadable_dirs) { /* this read sees at least what the caller's outer read sees */
+        r->txn = unreadable_dirs->txn;
         r->borrowed = true;
         rc = 0;
     }

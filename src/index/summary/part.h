@@ -77,14 +77,14 @@ extern const struct record_field counts_fields[]; /* of struct trace_counts */
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
 int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
 
-/* gather.c: called for each event while scanning; row = its row in chunk `number`. Returns false if
- * this event added nothing, and other events of its name will not either. */
-bool part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
-                 const char *chunk_text, uint32_t number, uint32_t row);
+/* metadata_records.c: called for each event while scanning; row = its row in chunk `number`.
+ * Returns false if this event added nothing, and other events of its name will not either. */
+bool part_add_metadata(struct part *p, struct texts *texts, const struct trace_event *event,
+                       const char *chunk_text, uint32_t number, uint32_t row);
 /* Must be called after the last event of a chunk, while its text is in memory. */
-void part_gather_end(struct part *p, struct texts *texts);
-/* digest.c: adds the columns of a new chunk. Returns 0, ERR_CORRUPT or -ENOMEM. */
-int part_digest(struct part *p, struct texts *texts, struct chunk_view *view);
+void part_end_metadata(struct part *p, struct texts *texts);
+/* chunk_summary.c: adds the columns of a new chunk. Returns 0, ERR_CORRUPT or -ENOMEM. */
+int part_add_chunk(struct part *p, struct texts *texts, struct chunk_view *view);
 
 /* Returns processes as answers show them: objects without a host join the only host that their pid
  * has in the file; facts are applied; sorted by (host, pid). *new* array of *ret_count. */

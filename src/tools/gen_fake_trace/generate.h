@@ -145,7 +145,7 @@ enum { OUT_BUFFER = 1 << 20, LINE_ROOM = 1 << 14 };
 struct out {
     struct buf *sink; /* receives the bytes of the file; set while a generator runs */
     bool plain;
-    uint64_t member_bytes, in_member;
+    uint64_t member_bytes, in_gzip_member;
     char *text; /* text that has not been compressed yet */
     size_t len;
     z_stream z;
@@ -169,7 +169,7 @@ static inline char *out_begin(struct out *o)
 static inline void out_end(struct out *o, const char *end)
 {
     o->len = (size_t)(end - o->text);
-    if (o->member_bytes && o->in_member + o->len >= o->member_bytes)
+    if (o->member_bytes && o->in_gzip_member + o->len >= o->member_bytes)
         out_flush(o, true);
 }
 

@@ -34,14 +34,14 @@ static void compress_text(struct out *o, int flush)
 void out_flush(struct out *o, bool end)
 {
     o->total += o->len;
-    o->in_member += o->len;
+    o->in_gzip_member += o->len;
     if (o->plain) {
         buf_append(o->sink, o->text, o->len);
-    } else if (o->in_member || !end) {
+    } else if (o->in_gzip_member || !end) {
         compress_text(o, end ? Z_FINISH : Z_NO_FLUSH);
         if (end) {
             deflateReset(&o->z);
-            o->in_member = 0;
+            o->in_gzip_member = 0;
         }
     }
     o->len = 0;

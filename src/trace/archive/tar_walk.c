@@ -54,7 +54,7 @@ void trace_tar_free(struct trace_tar *t)
     free(t);
 }
 
-uint64_t trace_tar_wants(const struct trace_tar *t)
+uint64_t trace_tar_next_offset(const struct trace_tar *t)
 {
     return t->at;
 }
@@ -76,7 +76,7 @@ static int corrupt(struct trace_tar *t, const char *why)
     return ERR_CORRUPT;
 }
 
-bool trace_tar_is_between(const struct trace_tar *t)
+bool trace_tar_is_between_members(const struct trace_tar *t)
 {
     return t->state == WALK_HEADER && !t->piece.len && !t->longer.len && !t->sized;
 }

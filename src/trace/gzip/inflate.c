@@ -167,13 +167,13 @@ static enum inflate_status run_decoder(struct inflate *f, uint8_t *out, size_t l
                 ((int64_t)(f->block_text < 65536 ? f->block_text : 65536) - f->mean_text) / 4;
             return st;
         }
-        if ((st == INFLATE_OUTPUT && f->skip == 0 && *ret_done == len) ||
-            (st == INFLATE_INPUT && !more && !f->by_isal))
+        if ((st == INFLATE_OUTPUT_FULL && f->skip == 0 && *ret_done == len) ||
+            (st == INFLATE_NEEDS_INPUT && !more && !f->by_isal))
             return st;
-        if (st == INFLATE_BAD && !f->by_isal)
+        if (st == INFLATE_FAILED && !f->by_isal)
             return st;
-        if ((st == INFLATE_BAD || (st == INFLATE_INPUT && !more)) && !switch_to_zlib(f))
-            return INFLATE_BAD;
+        if ((st == INFLATE_FAILED || (st == INFLATE_NEEDS_INPUT && !more)) && !switch_to_zlib(f))
+            return INFLATE_FAILED;
     }
 }
 

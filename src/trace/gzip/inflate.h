@@ -55,10 +55,10 @@ int block_parse(const uint8_t *data, size_t len, unsigned bit, struct block *ret
 /* ---- libraries ------------------------------------------------------------------------------- */
 
 enum inflate_status {
-    INFLATE_OUTPUT, /* `out` is full */
-    INFLATE_INPUT,  /* at the present end of the file */
-    INFLATE_END,    /* end of the block */
-    INFLATE_BAD     /* the data do not decode */
+    INFLATE_OUTPUT_FULL, /* `out` is full */
+    INFLATE_NEEDS_INPUT, /* at the present end of the file */
+    INFLATE_END,         /* end of the block */
+    INFLATE_FAILED       /* the data are corrupt, or the end of the block is ambiguous */
 };
 
 struct inflate_isal;
@@ -67,9 +67,9 @@ void inflate_isal_free(struct inflate_isal *s);
 /* Begins at the block `b`, which starts at bit (0-7) of the next input byte; reads that byte. */
 void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
                         const struct block *b, const uint8_t *window, uint32_t window_len);
-/* Decodes to the end of the block; returns INFLATE_INPUT when the buffer is empty. At INFLATE_END,
- * `in` is after the last byte of the block, whose *ret_unused (0-7) high bits do not belong to
- * it. */
+/* Decodes to the end of the block; returns INFLATE_NEEDS_INPUT when the buffer is empty. At
+ * INFLATE_END, `in` is after the last byte of the block, whose *ret_unused (0-7) high bits do
+ * not belong to it. */
 enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, uint8_t *out,
                                      size_t len, size_t *ret_done, unsigned *ret_unused);
 

@@ -1,8 +1,10 @@
 /* inflate_isal.c - decodes block bodies with ISA-L.
  *
  * ISA-L cannot stop at the end of a block, except for the last one. So every block is marked as the
- * last: the first bit of its header is set in the byte that starts the block. For the next block
- * ISA-L is started again with the 32 KiB of text before it, which costs some microseconds.
+ * last: ISA-L gets a copy of the byte that starts the block, with the first bit of the header set.
+ * For the next block ISA-L is started again with the 32 KiB of text before it, which costs some
+ * microseconds.
+ *
  */
 #include "trace/gzip/inflate.h"
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 
 struct inflate_isal {
     struct block block;
-    bool keeps_bits; /* this version of ISA-L keeps unused bits: it has done so before */
+    bool keeps_bits; /* ISA-L has returned unused bits before, so its count is right */
     struct inflate_state state;
 };
 
@@ -42,8 +44,7 @@ void inflate_isal_begin(struct inflate_isal *s, struct input *in, unsigned bit,
     s->state.read_in_length = 8 - (int)bit;
 }
 
-/* Returns true if the block may end `unused` bits before the end of the byte before `end`: its
- * end-of-block code is there. */
+/* Returns true if the end-of-block code is directly before the last `unused` bits of end[-1]. */
 static bool ends_at(const struct block *b, const uint8_t *end, unsigned unused)
 {
     uint32_t bits = (uint32_t)end[-1] << 16 | (uint32_t)end[-2] << 8 | end[-3];
@@ -52,7 +53,7 @@ static bool ends_at(const struct block *b, const uint8_t *end, unsigned unused)
 
 /* Returns the number of unused bits in the last byte of a block. ISA-L up to 2.32.0 keeps them,
  * later versions only keep whole bytes: then the end-of-block code is searched, and -1 is returned
- * if it may be at two positions. */
+ * unless it is at exactly one position. */
 static int unused_bits(struct inflate_isal *s, const struct input *in)
 {
     int kept = s->state.read_in_length & 7, found = -1;
@@ -83,20 +84,20 @@ enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, u
     *ret_done = (size_t)(st->next_out - out);
     in->pos = (size_t)(st->next_in - in->buf);
     if (rc != ISAL_DECOMP_OK) {
-        /* A match that refers to bytes before the text is rejected after it was counted, but its
-         * bytes are not written. */
+        /* ISA-L advances next_out before it rejects a match with an invalid distance, without
+         * writing its bytes. */
         *ret_done = *ret_done > ISAL_DEF_MAX_MATCH ? *ret_done - ISAL_DEF_MAX_MATCH : 0;
-        return INFLATE_BAD;
+        return INFLATE_FAILED;
     }
     if (st->block_state != ISAL_BLOCK_FINISH)
-        return st->avail_out ? INFLATE_INPUT : INFLATE_OUTPUT;
+        return st->avail_out ? INFLATE_NEEDS_INPUT : INFLATE_OUTPUT_FULL;
     size_t ahead = (size_t)st->read_in_length / 8;
     if (ahead > in->pos)
-        return INFLATE_BAD;
+        return INFLATE_FAILED;
     in->pos -= ahead;
     int unused = unused_bits(s, in);
     *ret_unused = (unsigned)unused;
-    return unused < 0 ? INFLATE_BAD : INFLATE_END;
+    return unused < 0 ? INFLATE_FAILED : INFLATE_END;
 }
 
 #else
@@ -122,6 +123,6 @@ enum inflate_status inflate_isal_run(struct inflate_isal *s, struct input *in, u
 {
     (void)s, (void)in, (void)out, (void)len, (void)ret_unused;
     *ret_done = 0;
-    return INFLATE_BAD;
+    return INFLATE_FAILED;
 }
 #endif

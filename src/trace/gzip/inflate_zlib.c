@@ -26,10 +26,10 @@ enum inflate_status inflate_zlib_run(z_stream *z, struct input *in, uint8_t *out
     in->pos = in->len - z->avail_in;
     *ret_done = (size_t)(z->next_out - out);
     if (rc != Z_OK && rc != Z_BUF_ERROR)
-        return INFLATE_BAD;
+        return INFLATE_FAILED;
     if (z->data_type & 128) {
         *ret_unused = (unsigned)z->data_type & 7;
         return INFLATE_END;
     }
-    return z->avail_out ? INFLATE_INPUT : INFLATE_OUTPUT;
+    return z->avail_out ? INFLATE_NEEDS_INPUT : INFLATE_OUTPUT_FULL;
 }

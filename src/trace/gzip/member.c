@@ -73,7 +73,7 @@ static int probe_blocks(struct inflate *f)
         enum inflate_status st = inflate_block_read(f, out, sizeof(out) - text, &done);
         crc = inflate_crc(crc, out, done);
         text += done;
-        if (st == INFLATE_BAD)
+        if (st == INFLATE_FAILED)
             return 0;
         if (st == INFLATE_END && f->block.last) {
             input_seek(f->in, (f->bit + 7) >> 3);
@@ -83,7 +83,7 @@ static int probe_blocks(struct inflate *f)
         }
         if (text == sizeof(out))
             return 1;
-        if (st == INFLATE_INPUT)
+        if (st == INFLATE_NEEDS_INPUT)
             return text ? 1 : -EAGAIN;
     }
     return 0;

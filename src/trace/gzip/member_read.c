@@ -28,7 +28,7 @@ static int add_checkpoint(struct trace_reader *r, uint8_t kind, uint64_t bit)
                                   .kind = kind,
                                   .members = r->members};
     if (kind == TRACE_AT_BLOCK && !r->partial) {
-        at.in_member = true;
+        at.in_gzip_member = true;
         at.crc = r->crc;
         at.member_start = r->member_start;
         at.member_text = r->member_text;
@@ -180,7 +180,7 @@ static int step_body(struct trace_reader *r, struct output *out)
     reader_deliver(r, out, done);
     if (st == INFLATE_END)
         r->state = r->inflate->block.last ? READER_TRAILER : READER_BLOCK;
-    return st == INFLATE_BAD ? damaged(r) : st != INFLATE_INPUT;
+    return st == INFLATE_FAILED ? damaged(r) : st != INFLATE_NEEDS_INPUT;
 }
 
 /* A wrong checksum does not change the text: otherwise, text that is read from a checkpoint inside

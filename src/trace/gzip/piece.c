@@ -73,7 +73,7 @@ static int add_checkpoints(struct trace_reader *r, const struct trace_piece *p)
             .members = r->members + (m->members - p->marks.at[0].members),
         };
         if (m->block) {
-            at.in_member = true;
+            at.in_gzip_member = true;
             at.crc = m->crc;
             at.member_start = m->member_start;
             at.member_text = m->member_text;

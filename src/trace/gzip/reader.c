@@ -8,7 +8,7 @@ const char *trace_damage_name(enum trace_damage_kind kind)
 {
     static const char *const names[] = {"",     "data", "crc", "cut", "garbage",
                                         "read", "line", "tar", "many"};
-    return kind >= TRACE_DAMAGE_DATA && kind <= TRACE_DAMAGE_MANY ? names[kind] : "unknown";
+    return kind >= TRACE_DAMAGE_DATA && kind <= TRACE_DAMAGE_TOO_MANY ? names[kind] : "unknown";
 }
 
 bool trace_engine_available(enum trace_engine engine)
@@ -147,7 +147,7 @@ static int seek_block(struct trace_reader *r, const struct trace_checkpoint *fro
         return len;
     inflate_start(r->inflate, from->file_offset * 8 + from->bits, window, (uint32_t)len);
     r->state = READER_BLOCK;
-    r->partial = !from->in_member;
+    r->partial = !from->in_gzip_member;
     r->members = from->members ? from->members : 1;
     r->member_start = r->partial ? from->file_offset : from->member_start;
     r->member_text = from->member_text;
@@ -252,7 +252,7 @@ void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *r
                                                 : input_offset(&r->in),
         .text_offset = r->text,
         .members = r->members,
-        .in_member = member_is_open(r),
+        .in_gzip_member = member_is_open(r),
         .empty = r->state == READER_FORMAT && r->in.len == 0,
     };
 }

@@ -269,6 +269,6 @@ int scan_time(const char *p, size_t len, enum trace_unit unit, int64_t *ret, uin
 size_t scan_number_prefix(const char *p, const char *end, struct scan_number *ret);
 /* Skips the fraction and exponent after the integer part of a number. Returns NULL if they are
  * malformed. */
-const char *scan_number_rest(const char *p);
+const char *scan_number_fraction(const char *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* scan_number.c - parses numbers byte by byte: if the text may end anywhere, and their rare
- * parts. */
+/* scan_number.c - parses numbers byte by byte: those near the end of the text, and fractions and
+ * exponents, which are rare. */
 #include "trace/scan/scan.h"
 #include "trace/scan/scan_number.h"
 
@@ -8,7 +8,7 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-const char *scan_number_rest(const char *p)
+const char *scan_number_fraction(const char *p)
 {
     if (*p == '.') {
         p++;

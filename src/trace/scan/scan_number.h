@@ -79,7 +79,7 @@ static always_inline const char *number_scan(const char *p, struct scan_number *
     ret->integral = true;
     if (unlikely(*p == '.' || (*p | 0x20) == 'e')) {
         ret->integral = false;
-        p = scan_number_rest(p);
+        p = scan_number_fraction(p);
         if (!p)
             return NULL;
     } else if (unlikely(ret->mag > INT64_MAX)) {

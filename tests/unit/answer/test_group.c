@@ -490,7 +490,7 @@ static void doubles_of_a_chunk(void)
 
     for (unsigned i = 0; i < 4; i++)
         shifted_add(&e.shifted, 1e6 + i);
-    const struct moments_f64 *m = &entry_fine(&e)->m;
+    const struct moments_f64 *m = &entry_float_moments(&e)->m;
     CHECK_INT(m->count, 4);
     CHECK_NEAR(m->mean, 1000001.5, 0);
     CHECK_NEAR(m->m2, 5, 0);

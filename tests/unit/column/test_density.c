@@ -88,7 +88,7 @@ struct expected {
     size_t cap;
 };
 
-static struct cell *cell_of(struct expected *x, int64_t number, const char *key)
+static struct cell *int_moments_of(struct expected *x, int64_t number, const char *key)
 {
     char name[600];
 
@@ -110,11 +110,11 @@ static void expect(struct expected *x, const struct row *rows, uint32_t n, unsig
         if (!rows[i].has_ts)
             continue;
         int64_t begin = rows[i].ts >> shift, te = rows[i].ts + rows[i].dur, end = te >> shift;
-        struct cell *c = cell_of(x, begin, rows[i].key[set]);
+        struct cell *c = int_moments_of(x, begin, rows[i].key[set]);
         c->begins++;
         c->delta++;
         c->moment -= rows[i].ts - (begin << shift);
-        c = cell_of(x, end, rows[i].key[set]);
+        c = int_moments_of(x, end, rows[i].key[set]);
         c->delta--;
         c->moment += te - (end << shift);
     }
@@ -137,7 +137,8 @@ static void compare_level(struct chunk_view *v, const struct density_set *d, uns
         if (k == 0)
             CHECK_INT(density_read(v, set, level, i, got), 0);
         int64_t number = d->level[level].base + (got->key[k] & (((int64_t)1 << bits) - 1));
-        const struct cell *c = cell_of(&x, number, rows[of_tuple[got->key[k] >> bits]].key[set]);
+        const struct cell *c =
+            int_moments_of(&x, number, rows[of_tuple[got->key[k] >> bits]].key[set]);
         wrong += (int64_t)c->begins != got->begins[k] || c->delta != got->delta[k] ||
                  c->moment != got->moment[k];
     }

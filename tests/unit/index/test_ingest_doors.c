@@ -209,7 +209,8 @@ static void asked_by_many(void)
     world_end();
 }
 
-/* ---- terms of their own ---------------------------------------------------------------------- */
+/* ---- index parameters of their own
+ * ---------------------------------------------------------------------- */
 
 static const char *const ret_only[] = {"args.ret", NULL};
 
@@ -267,7 +268,7 @@ static void check_ret_filter(struct index *ix, const struct index_file *f, int e
 }
 
 /* Kept over growing, a restart and another file of that name; gone when it is rebuilt without. */
-static void terms_of_a_file(void)
+static void index_params_of_a_file(void)
 {
     const struct index_file_options own = {.checkpoint_size = 200000, .extra_dimensions = ret_only};
     struct snapshot *s;
@@ -330,7 +331,7 @@ static void terms_of_a_file(void)
 }
 
 /* Chunks have filters of the further dimensions, too. */
-static void terms_of_chunks(void)
+static void index_params_of_chunks(void)
 {
     const struct index_file_options own = {.extra_dimensions = ret_only};
     struct chunk_view *v;
@@ -414,7 +415,7 @@ static void times_are_not_denied(void)
     world_end();
 }
 
-static void refused_terms(void)
+static void refused_index_params(void)
 {
     static const char *const none[] = {"", NULL}, *const special[] = {"@class", NULL};
     const char *many[40];
@@ -461,9 +462,9 @@ static void refused_terms(void)
     world_end();
 }
 
-/* Stopped behind each chunk: goes on with the same terms. An inspecting process takes them from the
- * store. */
-static void terms_go_on(void)
+/* Stopped behind each chunk: goes on with the same index_params. An inspecting process takes
+ * them from the store. */
+static void index_params_go_on(void)
 {
     enum { EVENTS = 8000, CHUNKS_LEAST = 8 };
     const struct index_file_options own = {.checkpoint_size = 100000, .extra_dimensions = ret_only};
@@ -513,11 +514,11 @@ static const struct check_test tests[] = {{"read_when_asked", read_when_asked},
                                           {"changes_when_asked", changes_when_asked},
                                           {"remembers_what_was_asked", remembers_what_was_asked},
                                           {"asked_by_many", asked_by_many},
-                                          {"terms_of_a_file", terms_of_a_file},
-                                          {"terms_of_chunks", terms_of_chunks},
+                                          {"terms_of_a_file", index_params_of_a_file},
+                                          {"terms_of_chunks", index_params_of_chunks},
                                           {"expected_entries", expected_entries},
                                           {"times_are_not_denied", times_are_not_denied},
-                                          {"refused_terms", refused_terms},
-                                          {"terms_go_on", terms_go_on},
+                                          {"refused_terms", refused_index_params},
+                                          {"terms_go_on", index_params_go_on},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -35,12 +35,12 @@ static void make_store(void)
 }
 
 /* Whatever is ready, into `answer`. */
-static int send(struct outlet *o, struct buf *answer, struct err *err)
+static int send(struct archive_writer *o, struct buf *answer, struct err *err)
 {
     int rc;
 
     do
-        rc = outlet_send(o, 65536, answer, err);
+        rc = archive_writer_send(o, 65536, answer, err);
     while (rc == 0);
     return rc == ERR_END ? 0 : rc;
 }
@@ -64,9 +64,9 @@ static int organize(void *arg, struct buf *answer)
     const struct selection all = {.phases = PHASE_ANY};
     struct budget budget = {.memory_limit = limits ? limits->memory : 0};
     struct err err = {0};
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct organize *work = NULL;
-    int rc = outlet_tar_new(folder, &disk, 0, &o);
+    int rc = archive_writer_tar_new(folder, &disk, 0, &o);
     if (rc == 0)
         rc = organize_open(&store.env, store.snapshot, &all, &options, o, &budget, &err, &work);
     while (rc == 0) {
@@ -74,11 +74,11 @@ static int organize(void *arg, struct buf *answer)
         int sent = rc == 0 || rc == ERR_END ? send(o, answer, &err) : 0;
         rc = sent < 0 ? sent : rc;
     }
-    rc = rc == ERR_END ? outlet_end(o, answer, &err) : rc;
+    rc = rc == ERR_END ? archive_writer_end(o, answer, &err) : rc;
     if (limits)
         limits->stays = budget.memory_used;
     organize_free(work);
-    outlet_free(o);
+    archive_writer_free(o);
     CHECK_INT(disk.used, 0);
     CHECK_INT(budget.memory_used, 0);
     err_done(&err);
@@ -90,9 +90,9 @@ static int put_together(struct archive *archive, size_t memory, struct buf *answ
     const struct reconstruct_options options = {
         .form = RECONSTRUCT_AS_WAS, .level = 1, .archive = archive};
     struct budget budget = {.memory_limit = memory};
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct reconstruct *work = NULL;
-    int rc = outlet_tar_new(folder, &disk, 0, &o);
+    int rc = archive_writer_tar_new(folder, &disk, 0, &o);
     if (rc == 0)
         rc = reconstruct_open(-1, NULL, &options, o, &budget, err, &work);
     while (rc == 0) {
@@ -100,13 +100,13 @@ static int put_together(struct archive *archive, size_t memory, struct buf *answ
         int sent = rc == 0 || rc == ERR_END ? send(o, answer, err) : 0;
         rc = sent < 0 ? sent : rc;
     }
-    rc = rc == ERR_END ? outlet_end(o, answer, err) : rc;
+    rc = rc == ERR_END ? archive_writer_end(o, answer, err) : rc;
     if (rc == 0) {
         struct text report = reconstruct_report(work);
         CHECK(memmem(report.ptr, report.len, "\"proved\": 2", 11));
     }
     reconstruct_free(work);
-    outlet_free(o);
+    archive_writer_free(o);
     CHECK_INT(budget.memory_used, 0);
     return rc;
 }

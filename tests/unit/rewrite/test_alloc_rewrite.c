@@ -23,52 +23,52 @@ static void count(void *arg, struct text t)
 }
 
 /* Two files; the first is longer than a member. */
-static int press_files(struct press *p, struct err *err)
+static int compressor_files(struct compressor *p, struct err *err)
 {
-    struct press_file *a = NULL, *b = NULL;
-    int rc = press_open(p, err, &a);
+    struct compressor_file *a = NULL, *b = NULL;
+    int rc = compressor_open(p, err, &a);
     if (rc == 0)
-        rc = press_open(p, err, &b);
+        rc = compressor_open(p, err, &b);
     if (rc == 0)
-        rc = press_text(a, (struct text){text.data, text.len}, err);
+        rc = compressor_text(a, (struct text){text.data, text.len}, err);
     if (rc == 0)
-        rc = press_text(b, (struct text){text.data, 1000}, err);
+        rc = compressor_text(b, (struct text){text.data, 1000}, err);
     if (rc < 0)
-        return press_drop(a), press_drop(b), rc;
-    rc = press_finish(a, "x/a", NULL, NULL, err);
+        return compressor_drop(a), compressor_drop(b), rc;
+    rc = compressor_finish(a, "x/a", NULL, NULL, err);
     if (rc < 0)
-        return press_drop(b), rc;
-    return press_finish(b, "b", NULL, NULL, err);
+        return compressor_drop(b), rc;
+    return compressor_finish(b, "b", NULL, NULL, err);
 }
 
-static int press_into(struct outlet *o, struct buf *answer, struct err *err)
+static int compressor_into(struct archive_writer *o, struct buf *answer, struct err *err)
 {
     uint64_t seen = 0;
-    struct press *p = NULL;
-    const struct press_options options = {.level = 5, .check = count, .arg = &seen};
-    int rc = press_new(NULL, o, &options, &p);
+    struct compressor *p = NULL;
+    const struct compressor_options options = {.level = 5, .check = count, .arg = &seen};
+    int rc = compressor_new(NULL, o, &options, &p);
     if (rc == 0)
-        rc = press_files(p, err);
+        rc = compressor_files(p, err);
     if (rc == 0)
-        rc = press_flush(p, err);
-    press_free(p);
+        rc = compressor_flush(p, err);
+    compressor_free(p);
     buf_printf(answer, "%llu of text\n", (unsigned long long)seen);
     return rc;
 }
 
 static int into_tar(void *arg, struct buf *answer)
 {
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct disk_budget budget = {0};
     struct err err = {0};
     (void)arg;
-    int rc = outlet_tar_new(folder, &budget, 0, &o);
+    int rc = archive_writer_tar_new(folder, &budget, 0, &o);
     if (rc == 0)
-        rc = press_into(o, answer, &err);
+        rc = compressor_into(o, answer, &err);
     while (rc == 0)
-        rc = outlet_send(o, 1000, answer, &err);
-    rc = rc == ERR_END ? outlet_end(o, answer, &err) : rc;
-    outlet_free(o);
+        rc = archive_writer_send(o, 1000, answer, &err);
+    rc = rc == ERR_END ? archive_writer_end(o, answer, &err) : rc;
+    archive_writer_free(o);
     CHECK_INT(budget.used, 0);
     err_done(&err);
     return rc;
@@ -76,23 +76,23 @@ static int into_tar(void *arg, struct buf *answer)
 
 static int into_directory(void *arg, struct buf *answer)
 {
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct err err = {0};
     char path[100];
     (void)arg;
-    int rc = outlet_dir_new(folder, "out", false, &err, &o);
+    int rc = archive_writer_dir_new(folder, "out", false, &err, &o);
     if (rc == 0)
-        rc = press_into(o, answer, &err);
+        rc = compressor_into(o, answer, &err);
     if (rc == 0)
-        rc = outlet_end(o, NULL, &err);
-    outlet_free(o);
+        rc = archive_writer_end(o, NULL, &err);
+    archive_writer_free(o);
     err_done(&err);
     snprintf(path, sizeof path, "%s/out", folder);
     CHECK_INT(access(path, F_OK), rc == 0 ? 0 : -1);
     failing_malloc_stop();
     if (rc == 0)
         CHECK_INT(shell("test -s out/x/a && test -s out/b && rm -r out"), 0);
-    outlet_clean(folder); /* removing its own directory needs memory, too */
+    archive_writer_clean(folder); /* removing its own directory needs memory, too */
     return rc;
 }
 

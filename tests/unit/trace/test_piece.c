@@ -94,7 +94,7 @@ static struct plan *plan_checkpoints(int fd, enum trace_engine engine, const str
         const struct trace_checkpoint *c = &known->checkpoints[i];
         uint64_t stop =
             i + 1 < known->checkpoint_count ? c[1].file_offset * 8 + c[1].bits : UINT64_MAX;
-        if (c->kind == TRACE_AT_MEMBER || c->in_member)
+        if (c->kind == TRACE_AT_MEMBER || c->in_gzip_member)
             plan_from(p, fd, engine, c, stop, most, 1000);
     }
     return p;
@@ -129,8 +129,9 @@ static size_t check_plan(int fd, enum trace_engine engine, const struct reading 
     CHECK(same_reading(&r, want));
     for (size_t i = 0; i < r.checkpoint_count && i < want->checkpoint_count; i++) {
         const struct trace_checkpoint *a = &r.checkpoints[i], *b = &want->checkpoints[i];
-        CHECK(a->members == b->members && a->in_member == b->in_member && a->crc == b->crc &&
-              a->member_start == b->member_start && a->member_text == b->member_text);
+        CHECK(a->members == b->members && a->in_gzip_member == b->in_gzip_member &&
+              a->crc == b->crc && a->member_start == b->member_start &&
+              a->member_text == b->member_text);
     }
     reading_done(&r);
     take(&p->ahead, UINT64_MAX);

@@ -124,7 +124,7 @@ static void small_files(void)
     struct reading r = read_from(fd, TRACE_ENGINE_AUTO, 0, 100, NULL);
     struct trace_reader_info info;
     trace_reader_info(r.reader, &info);
-    CHECK(info.empty && info.format == TRACE_PLAIN && !info.in_member);
+    CHECK(info.empty && info.format == TRACE_PLAIN && !info.in_gzip_member);
     CHECK_INT(r.checkpoint_count, 1);
     reading_done(&r);
     close(fd);

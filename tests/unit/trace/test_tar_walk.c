@@ -108,8 +108,8 @@ static char *walk(const struct bytes *tar, size_t step, int *ret_end)
     struct trace_tar_member m;
     struct buf out = {0};
     int rc = 0;
-    while (rc >= 0 && trace_tar_wants(t) < tar->len) {
-        uint64_t at = trace_tar_wants(t);
+    while (rc >= 0 && trace_tar_next_offset(t) < tar->len) {
+        uint64_t at = trace_tar_next_offset(t);
         size_t n = tar->len - at < step ? (size_t)(tar->len - at) : step;
         rc = trace_tar_next(t, (const char *)tar->data + at, n, &m);
         if (rc != 1)

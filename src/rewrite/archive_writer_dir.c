@@ -1,4 +1,5 @@
-/* outlet_dir.c - writes files to a directory below the output directory, where all appear at once.
+/* archive_writer_dir.c - writes files to a directory below the output directory, where all appear
+ * at once.
  *
  * Each run has its own directory below the output directory:
  *
@@ -7,6 +8,7 @@
  *
  * At the end, `made` is renamed to the requested path. A run locks its directory, which
  * distinguishes it from those of killed processes.
+ *
  */
 #include "rewrite/beneath.h"
 #include "base/write_all.h"
@@ -24,15 +26,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct dir_outlet {
-    struct outlet base;
+struct dir_archive_writer {
+    struct archive_writer base;
     char *place; /* the output directory */
     char *path;  /* requested path below it */
     bool force;
     int place_fd, run_fd, making_fd, made_fd; /* -1 if not open */
     char run[40];                             /* name of the run's own directory in `place` */
     uint64_t files;
-    struct outlet_file *first, **last; /* with `force`: complete files, in order */
+    struct archive_writer_file *first, **last; /* with `force`: complete files, in order */
 };
 
 static int failed(struct err *err, const char *what, const char *name, int number)
@@ -43,7 +45,7 @@ static int failed(struct err *err, const char *what, const char *name, int numbe
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Checks that the target does not exist, or with `force` is a directory. */
-static int check_target(const struct dir_outlet *d, struct err *err)
+static int check_target(const struct dir_archive_writer *d, struct err *err)
 {
     struct stat st;
     const char *last;
@@ -81,12 +83,12 @@ static void remove_tree(const char *place, const char *name)
     buf_done(&path);
 }
 
-void outlet_clean(const char *base)
+void archive_writer_clean(const char *base)
 {
     DIR *dir = opendir(base);
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
-        if (strncmp(entry->d_name, OUTLET_PREFIX, strlen(OUTLET_PREFIX)) != 0)
+        if (strncmp(entry->d_name, ARCHIVE_WRITER_PREFIX, strlen(ARCHIVE_WRITER_PREFIX)) != 0)
             continue;
         int fd = beneath_dir(dirfd(dir), text_of(entry->d_name), false);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -100,9 +102,9 @@ void outlet_clean(const char *base)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int dir_file_new(struct outlet *o, struct err *err, struct outlet_file *f)
+static int dir_file_new(struct archive_writer *o, struct err *err, struct archive_writer_file *f)
 {
-    struct dir_outlet *d = (struct dir_outlet *)o;
+    struct dir_archive_writer *d = (struct dir_archive_writer *)o;
     char name[24];
     f->number = d->files++;
     num_format_u64(f->number, name);
@@ -112,22 +114,22 @@ static int dir_file_new(struct outlet *o, struct err *err, struct outlet_file *f
     return f->fd < 0 ? failed(err, "create", "a file in the output directory", errno) : 0;
 }
 
-static int dir_file_write(struct outlet_file *f, struct text data, struct err *err)
+static int dir_file_write(struct archive_writer_file *f, struct text data, struct err *err)
 {
     int rc = failpoint("outlet.write") ? -errno : write_all(f->fd, data);
     return rc ? failed(err, "write", "a file in the output directory", -rc) : 0;
 }
 
-static void dir_file_drop(struct outlet_file *f)
+static void dir_file_drop(struct archive_writer_file *f)
 {
     if (f->fd >= 0)
         close(f->fd);
 }
 
 /* Without memory for its name, the file stays incomplete. */
-static int dir_file_finish(struct outlet_file *f, const char *name, struct err *err)
+static int dir_file_finish(struct archive_writer_file *f, const char *name, struct err *err)
 {
-    struct dir_outlet *d = (struct dir_outlet *)f->outlet;
+    struct dir_archive_writer *d = (struct dir_archive_writer *)f->archive_writer;
     char number[24];
     num_format_u64(f->number, number);
     if (!(f->name = strdup(name)))
@@ -152,14 +154,14 @@ static int dir_file_finish(struct outlet_file *f, const char *name, struct err *
     close(f->fd);
     f->fd = -1;
     if (!d->force)
-        return outlet_file_drop(f), 0;
+        return archive_writer_file_drop(f), 0;
     f->next = NULL;
     *d->last = f;
     d->last = &f->next;
     return 0;
 }
 
-static int dir_send(struct outlet *o, size_t max, struct buf *out, struct err *err)
+static int dir_send(struct archive_writer *o, size_t max, struct buf *out, struct err *err)
 {
     (void)o, (void)max, (void)out, (void)err;
     return ERR_END;
@@ -168,7 +170,7 @@ static int dir_send(struct outlet *o, size_t max, struct buf *out, struct err *e
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* Moves one file, and replaces an existing one. */
-static int replace_file(const struct dir_outlet *d, int target, const char *name)
+static int replace_file(const struct dir_archive_writer *d, int target, const char *name)
 {
     const char *last;
     int from = beneath_parent(d->made_fd, name, false, &last);
@@ -186,19 +188,20 @@ static int replace_file(const struct dir_outlet *d, int target, const char *name
 }
 
 /* Moves files in the order of their completion: files that describe others come after them. */
-static int replace_all(const struct dir_outlet *d, int parent, const char *last, struct err *err)
+static int replace_all(const struct dir_archive_writer *d, int parent, const char *last,
+                       struct err *err)
 {
     int target = beneath_dir(parent, text_of(last), false), rc = 0;
     if (target < 0)
         return failed(err, "open", d->path, -target);
-    for (const struct outlet_file *f = d->first; f && rc == 0; f = f->next)
+    for (const struct archive_writer_file *f = d->first; f && rc == 0; f = f->next)
         if ((rc = replace_file(d, target, f->name)) < 0)
             failed(err, "replace", f->name, -rc);
     close(target);
     return rc;
 }
 
-static int rename_new(const struct dir_outlet *d, int parent, const char *last)
+static int rename_new(const struct dir_archive_writer *d, int parent, const char *last)
 {
     struct stat st;
     if (!failpoint("outlet.rename") &&
@@ -214,7 +217,7 @@ static int rename_new(const struct dir_outlet *d, int parent, const char *last)
 }
 
 /* Renames the output to the requested path. */
-static int move_made(const struct dir_outlet *d, struct err *err)
+static int move_made(const struct dir_archive_writer *d, struct err *err)
 {
     const char *last;
     int parent = beneath_parent(d->place_fd, d->path, true, &last);
@@ -232,28 +235,28 @@ static int move_made(const struct dir_outlet *d, struct err *err)
     return rc;
 }
 
-static int dir_end(struct outlet *o, struct buf *out, struct err *err)
+static int dir_end(struct archive_writer *o, struct buf *out, struct err *err)
 {
-    struct dir_outlet *d = (struct dir_outlet *)o;
+    struct dir_archive_writer *d = (struct dir_archive_writer *)o;
     (void)out;
-    size_t there = beneath_there(d->place_fd, d->path);
+    size_t there = beneath_existing_len(d->place_fd, d->path);
     int rc = move_made(d, err);
     if (rc < 0)
-        beneath_unmake(d->place_fd, d->path, there);
+        beneath_remove_empty(d->place_fd, d->path, there);
     failpoint("outlet.end");
     remove_tree(d->place, d->run); /* before the end is reported: then only the output is left */
     d->run[0] = '\0';
     return rc;
 }
 
-static void dir_free(struct outlet *o)
+static void dir_free(struct archive_writer *o)
 {
-    struct dir_outlet *d = (struct dir_outlet *)o;
+    struct dir_archive_writer *d = (struct dir_archive_writer *)o;
     const int fds[] = {d->made_fd, d->making_fd, d->place_fd};
     while (d->first) {
-        struct outlet_file *f = d->first;
+        struct archive_writer_file *f = d->first;
         d->first = f->next;
-        outlet_file_drop(f);
+        archive_writer_file_drop(f);
     }
     for (size_t i = 0; i < 3; i++)
         if (fds[i] >= 0)
@@ -267,7 +270,7 @@ static void dir_free(struct outlet *o)
     free(d);
 }
 
-static const struct outlet_ops dir_ops = {
+static const struct archive_writer_ops dir_ops = {
     dir_file_new, dir_file_write, dir_file_finish, dir_file_drop, dir_send, NULL, dir_end, dir_free,
 };
 
@@ -282,7 +285,7 @@ static int make_and_open(int at, const char *name)
     return fd < 0 ? -1 : fd;
 }
 
-static int begin_run(struct dir_outlet *d, struct err *err)
+static int begin_run(struct dir_archive_writer *d, struct err *err)
 {
     uint64_t number;
     char name[sizeof d->run];
@@ -294,7 +297,7 @@ static int begin_run(struct dir_outlet *d, struct err *err)
         return rc;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = (uint64_t)clock_real_ns();
-    snprintf(name, sizeof name, OUTLET_PREFIX "%016llx", (unsigned long long)number);
+    snprintf(name, sizeof name, ARCHIVE_WRITER_PREFIX "%016llx", (unsigned long long)number);
     d->run_fd = make_and_open(d->place_fd, name);
     if (d->run_fd < 0)
         return failed(err, "write to", "the output directory", errno);
@@ -307,28 +310,28 @@ static int begin_run(struct dir_outlet *d, struct err *err)
     return d->made_fd < 0 ? failed(err, "write to", "the output directory", errno) : 0;
 }
 
-int outlet_dir_new(const char *base, const char *path, bool force, struct err *err,
-                   struct outlet **ret)
+int archive_writer_dir_new(const char *base, const char *path, bool force, struct err *err,
+                           struct archive_writer **ret)
 {
     int rc =
-        path_is_plain(text_of(path), false)
+        path_is_safe_below(text_of(path), false)
             ? 0
             : err_set_param(err, ERR_PARAM, "output",
                             "`output` must be a path below the output directory, without empty "
-                            "parts, `.`, `..` and names that start with " OUTLET_PREFIX);
+                            "parts, `.`, `..` and names that start with " ARCHIVE_WRITER_PREFIX);
     if (rc < 0)
         return rc;
-    struct dir_outlet *d = calloc(1, sizeof *d);
+    struct dir_archive_writer *d = calloc(1, sizeof *d);
     if (!d)
         return -ENOMEM;
-    *d = (struct dir_outlet){.base.ops = &dir_ops,
-                             .place = strdup(base),
-                             .path = strdup(path),
-                             .force = force,
-                             .place_fd = -1,
-                             .run_fd = -1,
-                             .making_fd = -1,
-                             .made_fd = -1};
+    *d = (struct dir_archive_writer){.base.ops = &dir_ops,
+                                     .place = strdup(base),
+                                     .path = strdup(path),
+                                     .force = force,
+                                     .place_fd = -1,
+                                     .run_fd = -1,
+                                     .making_fd = -1,
+                                     .made_fd = -1};
     d->last = &d->first;
     rc = d->place && d->path ? begin_run(d, err) : -ENOMEM;
     if (rc < 0)

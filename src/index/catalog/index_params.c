@@ -1,5 +1,5 @@
-/* terms.c - how a file is indexed. */
-#include "index/catalog/terms.h"
+/* index_params.c - how a file is indexed. */
+#include "index/catalog/index_params.h"
 #include "index/store/record.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #define RATE_MIN 1e-6 /* 6 bytes a value; a lower rate would not be noticed */
 #define DIMENSION_PATH_MAX 4096
 
-static struct terms *terms_alloc(uint64_t checkpoint_size, double bloom_rate)
+static struct index_params *index_params_alloc(uint64_t checkpoint_size, double bloom_rate)
 {
-    struct terms *t = calloc(1, sizeof *t);
+    struct index_params *t = calloc(1, sizeof *t);
 
     if (!t)
         return NULL;
@@ -22,13 +22,13 @@ static struct terms *terms_alloc(uint64_t checkpoint_size, double bloom_rate)
     return t;
 }
 
-struct terms *terms_ref(struct terms *t)
+struct index_params *index_params_ref(struct index_params *t)
 {
     atomic_fetch_add(&t->refs, 1);
     return t;
 }
 
-void terms_release(struct terms *t)
+void index_params_release(struct index_params *t)
 {
     if (!t || atomic_fetch_sub(&t->refs, 1) > 1)
         return;
@@ -36,7 +36,7 @@ void terms_release(struct terms *t)
     free(t);
 }
 
-int terms_find(const struct terms *t, struct text path)
+int index_params_find(const struct index_params *t, struct text path)
 {
     for (unsigned i = 0; i < t->dimension_count; i++) {
         if (text_eq(path, text_of(t->dimensions[i])))
@@ -45,20 +45,20 @@ int terms_find(const struct terms *t, struct text path)
     return -1;
 }
 
-bool terms_hashed(const struct terms *t, unsigned dimension)
+bool index_params_hashed(const struct index_params *t, unsigned dimension)
 {
     return strcmp(t->dimensions[dimension], "ts") != 0 &&
            strcmp(t->dimensions[dimension], "dur") != 0;
 }
 
 /* Adds a dimension unless it is in the list. Returns 0, -EINVAL or -ENOMEM. */
-static int add_dimension(struct terms *t, struct text path)
+static int add_dimension(struct index_params *t, struct text path)
 {
     const char *copy;
 
     if (path.len == 0 || path.len > DIMENSION_PATH_MAX || path.ptr[0] == '@')
         return -EINVAL;
-    if (terms_find(t, path) >= 0)
+    if (index_params_find(t, path) >= 0)
         return 0;
     if (t->dimension_count == CHUNK_DIMENSIONS_MAX || memchr(path.ptr ? path.ptr : "", 0, path.len))
         return -EINVAL;
@@ -69,9 +69,10 @@ static int add_dimension(struct terms *t, struct text path)
     return 0;
 }
 
-struct terms *terms_new(uint64_t checkpoint_size, double bloom_rate, const char *const *dimensions)
+struct index_params *index_params_new(uint64_t checkpoint_size, double bloom_rate,
+                                      const char *const *dimensions)
 {
-    struct terms *t = terms_alloc(checkpoint_size, bloom_rate);
+    struct index_params *t = index_params_alloc(checkpoint_size, bloom_rate);
     int rc = t ? 0 : -ENOMEM;
 
     if (!dimensions)
@@ -79,16 +80,17 @@ struct terms *terms_new(uint64_t checkpoint_size, double bloom_rate, const char 
     for (; *dimensions && rc != -ENOMEM; dimensions++)
         rc = add_dimension(t, text_of(*dimensions));
     if (rc == -ENOMEM) {
-        terms_release(t);
+        index_params_release(t);
         return NULL;
     }
     t->shared_count = t->dimension_count;
     return t;
 }
 
-static struct terms *copy_of(const struct terms *usual)
+static struct index_params *copy_of(const struct index_params *usual)
 {
-    struct terms *t = terms_new(usual->checkpoint_size, usual->bloom_rate, usual->dimensions);
+    struct index_params *t =
+        index_params_new(usual->checkpoint_size, usual->bloom_rate, usual->dimensions);
 
     if (t)
         t->shared_count = usual->shared_count;
@@ -105,11 +107,11 @@ static bool in_range(const struct index_file_options *o)
     return o->expected_entries <= INDEX_EXPECTED_MAX;
 }
 
-int terms_make(const struct terms *usual, const struct index_file_options *options,
-               uint64_t max_bytes, struct terms **ret)
+int index_params_make(const struct index_params *usual, const struct index_file_options *options,
+                      uint64_t max_bytes, struct index_params **ret)
 {
     const char *const *extra = options->extra_dimensions;
-    struct terms *t;
+    struct index_params *t;
     int rc = 0;
 
     if (!in_range(options))
@@ -126,14 +128,14 @@ int terms_make(const struct terms *usual, const struct index_file_options *optio
     for (; rc == 0 && extra && *extra; extra++)
         rc = add_dimension(t, text_of(*extra));
     if (rc) {
-        terms_release(t);
+        index_params_release(t);
         return rc;
     }
     *ret = t;
     return 0;
 }
 
-bool terms_same(const struct terms *a, const struct terms *b)
+bool index_params_same(const struct index_params *a, const struct index_params *b)
 {
     if (a == b)
         return true;
@@ -150,15 +152,16 @@ bool terms_same(const struct terms *a, const struct terms *b)
 /* ---- in the store ---------------------------------------------------------------------------- */
 
 /* The dimensions that are not those of the index follow. */
-#define OBJECT struct terms
+#define OBJECT struct index_params
 static const struct record_field fields[] = {
     FIELD(checkpoint_size), FIELD(bloom_rate), FIELD(expected_entries), {0}};
 #undef OBJECT
 
-void terms_encode(const struct terms *t, const struct terms *usual, struct buf *out)
+void index_params_encode(const struct index_params *t, const struct index_params *usual,
+                         struct buf *out)
 {
-    rec_put_u(out, !terms_same(t, usual));
-    if (terms_same(t, usual))
+    rec_put_u(out, !index_params_same(t, usual));
+    if (index_params_same(t, usual))
         return;
     record_encode(fields, t, NULL, out);
     rec_put_u(out, t->dimension_count - t->shared_count);
@@ -166,13 +169,13 @@ void terms_encode(const struct terms *t, const struct terms *usual, struct buf *
         rec_put_text(out, text_of(t->dimensions[i]));
 }
 
-int terms_decode(struct rec *r, struct terms *usual, struct terms **ret)
+int index_params_decode(struct rec *r, struct index_params *usual, struct index_params **ret)
 {
-    struct terms *t;
+    struct index_params *t;
     int rc = 0;
 
     if (rec_u(r) == 0) {
-        *ret = terms_ref(usual);
+        *ret = index_params_ref(usual);
         return 0;
     }
     t = copy_of(usual);
@@ -185,7 +188,7 @@ int terms_decode(struct rec *r, struct terms *usual, struct terms **ret)
                     !(t->bloom_rate > 0 && t->bloom_rate < 1)))
         rc = -EINVAL;
     if (rc) {
-        terms_release(t);
+        index_params_release(t);
         return rc == -EINVAL ? ERR_CORRUPT : rc;
     }
     *ret = t;

@@ -1,18 +1,20 @@
-/* held.c - directories that cannot be read: files below them are kept, and there may be more.
+/* unreadable_dirs.c - directories that cannot be read: files below them are kept, and there may be
+ * more.
+ *
  */
-#include "index/catalog/held.h"
+#include "index/catalog/unreadable_dirs.h"
 #include "index/catalog/catalog.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct held {
+struct unreadable_dirs {
     atomic_uint refs;
     size_t count;
     char **dirs; /* sorted by their bytes */
 };
 
-static void held_free(struct held *h)
+static void unreadable_dirs_free(struct unreadable_dirs *h)
 {
     for (size_t i = 0; h->dirs && i < h->count; i++)
         free(h->dirs[i]);
@@ -20,25 +22,25 @@ static void held_free(struct held *h)
     free(h);
 }
 
-void held_release(struct held *h)
+void unreadable_dirs_release(struct unreadable_dirs *h)
 {
     if (h && atomic_fetch_sub(&h->refs, 1) == 1)
-        held_free(h);
+        unreadable_dirs_free(h);
 }
 
-struct held *held_ref(struct held *h)
+struct unreadable_dirs *unreadable_dirs_ref(struct unreadable_dirs *h)
 {
     if (h)
         atomic_fetch_add(&h->refs, 1);
     return h;
 }
 
-size_t held_count(const struct held *h)
+size_t unreadable_dirs_count(const struct unreadable_dirs *h)
 {
     return h ? h->count : 0;
 }
 
-const char *held_dir(const struct held *h, size_t i)
+const char *unreadable_dirs_dir(const struct unreadable_dirs *h, size_t i)
 {
     return h->dirs[i];
 }
@@ -48,9 +50,9 @@ static int compare_dirs(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static struct held *held_new(const char *const *dirs, size_t count)
+static struct unreadable_dirs *unreadable_dirs_new(const char *const *dirs, size_t count)
 {
-    struct held *h = calloc(1, sizeof *h);
+    struct unreadable_dirs *h = calloc(1, sizeof *h);
 
     if (!h)
         return NULL;
@@ -59,18 +61,18 @@ static struct held *held_new(const char *const *dirs, size_t count)
     while (h->dirs && h->count < count && (h->dirs[h->count] = strdup(dirs[h->count])))
         h->count++;
     if (h->count < count) {
-        held_free(h);
+        unreadable_dirs_free(h);
         return NULL;
     }
     qsort(h->dirs, count, sizeof *h->dirs, compare_dirs);
     return h;
 }
 
-static bool is_same_list(const struct held *a, const struct held *b)
+static bool is_same_list(const struct unreadable_dirs *a, const struct unreadable_dirs *b)
 {
-    bool same = held_count(a) == held_count(b);
+    bool same = unreadable_dirs_count(a) == unreadable_dirs_count(b);
 
-    for (size_t i = 0; same && i < held_count(a); i++)
+    for (size_t i = 0; same && i < unreadable_dirs_count(a); i++)
         same = strcmp(a->dirs[i], b->dirs[i]) == 0;
     return same;
 }
@@ -84,12 +86,12 @@ static int compare_prefix(const void *key, const void *dir)
     return cmp ? cmp : s[t->len] ? -1 : 0;
 }
 
-static bool has_dir(const struct held *h, struct text dir)
+static bool has_dir(const struct unreadable_dirs *h, struct text dir)
 {
     return bsearch(&dir, h->dirs, h->count, sizeof *h->dirs, compare_prefix) != NULL;
 }
 
-bool held_covers(const struct held *h, const char *name)
+bool unreadable_dirs_covers(const struct unreadable_dirs *h, const char *name)
 {
     bool found = h && has_dir(h, TEXT(""));
 
@@ -101,33 +103,34 @@ bool held_covers(const struct held *h, const char *name)
 
 /* Files that could not be opened because their directory was unreadable are retried at once, not
  * after a minute. */
-static void retry_below(struct index *ix, const struct held *before)
+static void retry_below(struct index *ix, const struct unreadable_dirs *before)
 {
     for (uint32_t i = 0; i < ix->entries.count && before; i++) {
         struct entry *e = ix->entries.at[i];
 
-        if (held_covers(before, e->name) && !held_covers(ix->held, e->name))
+        if (unreadable_dirs_covers(before, e->name) &&
+            !unreadable_dirs_covers(ix->unreadable_dirs, e->name))
             e->check_ns = 0;
     }
 }
 
 int index_hold(struct index *ix, const char *const *dirs, size_t count)
 {
-    struct held *fresh = count ? held_new(dirs, count) : NULL, *before;
+    struct unreadable_dirs *fresh = count ? unreadable_dirs_new(dirs, count) : NULL, *before;
     bool changed;
 
     if (count && !fresh)
         return -ENOMEM;
     pthread_mutex_lock(&ix->lock);
-    before = ix->held;
+    before = ix->unreadable_dirs;
     changed = !is_same_list(before, fresh);
-    ix->held = fresh;
+    ix->unreadable_dirs = fresh;
     if (changed) {
         retry_below(ix, before);
         catalog_changed(ix);
     }
     pthread_mutex_unlock(&ix->lock);
-    held_release(before);
+    unreadable_dirs_release(before);
     if (changed)
         catalog_notify(ix);
     return 0;

@@ -1,9 +1,10 @@
-/* press_line.c - the queue of future members: jobs of the pool compress them, the caller's thread
- * writes them in order.
+/* compressor_line.c - the queue of future members: jobs of the pool compress them, the caller's
+ * thread writes them in order.
  *
  * The caller continues with the next text meanwhile; if the queue is full, it compresses, too.
+ *
  */
-#include "rewrite/press.h"
+#include "rewrite/compressor.h"
 
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@
 /* Waking a thread for less text than this takes longer than compressing it. */
 #define JOB_BYTES (256u << 10)
 
-int press_line_init(struct press *p)
+int compressor_line_init(struct compressor *p)
 {
     p->last = &p->first;
     p->references = 1;
@@ -23,7 +24,7 @@ int press_line_init(struct press *p)
 }
 
 /* Drops a reference, and releases the lock, which the caller holds. */
-static void drop_reference(struct press *p)
+static void drop_reference(struct compressor *p)
 {
     bool last = --p->references == 0;
     pthread_mutex_unlock(&p->lock);
@@ -36,18 +37,18 @@ static void drop_reference(struct press *p)
 
 /* ---- one piece ------------------------------------------------------------------------------- */
 
-static void piece_free(struct press_piece *piece)
+static void piece_free(struct compressor_piece *piece)
 {
     charge_done(&piece->charge);
     if (piece->name)
-        press_file_free(piece->file);
+        compressor_file_free(piece->file);
     free(piece->name);
     buf_done(&piece->text);
     buf_done(&piece->out);
     free(piece);
 }
 
-static struct gzip_packer *take_packer(struct press *p)
+static struct gzip_packer *take_packer(struct compressor *p)
 {
     struct gzip_packer *packer = NULL;
     pthread_mutex_lock(&p->lock);
@@ -58,7 +59,7 @@ static struct gzip_packer *take_packer(struct press *p)
 }
 
 /* Passes the text that a reader would get to `check`. */
-static int check_piece(const struct press *p, const struct press_piece *piece)
+static int check_piece(const struct compressor *p, const struct compressor_piece *piece)
 {
     struct buf back = {0};
     int rc = gunzip_member((struct text){piece->out.data, piece->out.len}, piece->text.len, &back);
@@ -68,7 +69,7 @@ static int check_piece(const struct press *p, const struct press_piece *piece)
     return rc;
 }
 
-static int compress_piece(struct press *p, struct press_piece *piece)
+static int compress_piece(struct compressor *p, struct compressor_piece *piece)
 {
     const struct text text = {piece->text.data, piece->text.len};
     if (!text.len && piece->file->text_bytes)
@@ -89,22 +90,22 @@ static int compress_piece(struct press *p, struct press_piece *piece)
     return rc == 0 && p->options.check ? check_piece(p, piece) : rc;
 }
 
-static int write_piece(struct press_piece *piece, struct err *err)
+static int write_piece(struct compressor_piece *piece, struct err *err)
 {
     int rc = piece->rc;
     if (rc == 0)
-        rc = press_put(piece->file, (struct text){piece->out.data, piece->out.len}, err);
+        rc = compressor_put(piece->file, (struct text){piece->out.data, piece->out.len}, err);
     if (rc == 0 && piece->name)
-        rc = press_hand_over(piece->file, piece->name, piece->bytes, piece->hash, err);
+        rc = compressor_hand_over(piece->file, piece->name, piece->bytes, piece->hash, err);
     return rc;
 }
 
 /* ---- compression; the caller holds the lock -------------------------------------------------- */
 
 /* Compresses the first piece that waits. Returns false if there is none. */
-static bool compress_next(struct press *p)
+static bool compress_next(struct compressor *p)
 {
-    struct press_piece *piece = p->todo;
+    struct compressor_piece *piece = p->todo;
     if (!piece)
         return false;
     p->todo = piece->next;
@@ -120,10 +121,10 @@ static bool compress_next(struct press *p)
     return true;
 }
 
-/* A job of the pool. It may run after the press was left: then there is nothing to do. */
+/* A job of the pool. It may run after the compressor was left: then there is nothing to do. */
 static void run_job(void *arg)
 {
-    struct press *p = arg;
+    struct compressor *p = arg;
     int64_t until = clock_mono_ns() + JOB_NS;
     pthread_mutex_lock(&p->lock);
     while (compress_next(p))
@@ -136,18 +137,18 @@ static void run_job(void *arg)
 }
 
 /* Starts jobs. Without a job, the caller compresses a piece when it has to be written. */
-static void start_jobs(struct press *p)
+static void start_jobs(struct compressor *p)
 {
     for (size_t bytes = p->todo_bytes; p->pool && bytes >= JOB_BYTES && p->jobs + 1 < p->threads;) {
         if (pool_submit(p->pool, run_job, p) < 0)
             return;
         p->jobs++;
         p->references++;
-        bytes -= bytes < PRESS_MEMBER ? bytes : PRESS_MEMBER;
+        bytes -= bytes < COMPRESSOR_MEMBER ? bytes : COMPRESSOR_MEMBER;
     }
 }
 
-static void wait_done(struct press *p)
+static void wait_done(struct compressor *p)
 {
     pulse_rest();
     pthread_cond_wait(&p->done, &p->lock);
@@ -156,9 +157,9 @@ static void wait_done(struct press *p)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-static struct press_piece *take_out(struct press *p, struct press_piece **at)
+static struct compressor_piece *take_out(struct compressor *p, struct compressor_piece **at)
 {
-    struct press_piece *piece = *at;
+    struct compressor_piece *piece = *at;
     if (p->todo == piece)
         p->todo = piece->next;
     if (piece->state == PIECE_WAITING)
@@ -171,14 +172,14 @@ static struct press_piece *take_out(struct press *p, struct press_piece **at)
 }
 
 /* Writes pieces that are done, until the queue has at most `count` pieces and `bytes` of text. */
-static int write_done(struct press *p, size_t count, size_t bytes, struct err *err)
+static int write_done(struct compressor *p, size_t count, size_t bytes, struct err *err)
 {
     int rc = 0;
     pthread_mutex_lock(&p->lock);
     start_jobs(p);
     while (rc == 0 && p->first) {
         if (p->first->state == PIECE_DONE) {
-            struct press_piece *piece = take_out(p, &p->first);
+            struct compressor_piece *piece = take_out(p, &p->first);
             pthread_mutex_unlock(&p->lock);
             rc = write_piece(piece, err);
             piece_free(piece);
@@ -193,7 +194,7 @@ static int write_done(struct press *p, size_t count, size_t bytes, struct err *e
     return rc;
 }
 
-int press_line_add(struct press *p, struct press_piece *piece, struct err *err)
+int compressor_line_add(struct compressor *p, struct compressor_piece *piece, struct err *err)
 {
     pthread_mutex_lock(&p->lock);
     *p->last = piece;
@@ -203,19 +204,19 @@ int press_line_add(struct press *p, struct press_piece *piece, struct err *err)
     p->todo = p->todo ? p->todo : piece;
     p->todo_bytes += piece->len;
     pthread_mutex_unlock(&p->lock);
-    return write_done(p, p->pieces, (size_t)p->threads * PRESS_WAITING, err);
+    return write_done(p, p->pieces, (size_t)p->threads * COMPRESSOR_WAITING, err);
 }
 
-int press_flush(struct press *p, struct err *err)
+int compressor_flush(struct compressor *p, struct err *err)
 {
     return write_done(p, 0, 0, err);
 }
 
-void press_line_forget(struct press *p, const struct press_file *f)
+void compressor_line_forget(struct compressor *p, const struct compressor_file *f)
 {
     pthread_mutex_lock(&p->lock);
     p->todo = f ? p->todo : NULL;
-    for (struct press_piece **at = &p->first; *at;) {
+    for (struct compressor_piece **at = &p->first; *at;) {
         if (f && (*at)->file != f)
             at = &(*at)->next;
         else if ((*at)->state == PIECE_RUNNING)
@@ -226,7 +227,7 @@ void press_line_forget(struct press *p, const struct press_file *f)
     pthread_mutex_unlock(&p->lock);
 }
 
-void press_line_leave(struct press *p)
+void compressor_line_leave(struct compressor *p)
 {
     for (unsigned i = 0; i < p->idle_count; i++)
         gzip_packer_free(p->idle[i]);

@@ -1,5 +1,5 @@
-/* gather.c - collects metadata from single records: names, start and end of processes, forks,
- * ranks, the unit. */
+/* metadata_records.c - collects metadata from single records: names, start and end of processes,
+ * forks, ranks, the unit. */
 #include "index/summary/part.h"
 
 #include <errno.h>
@@ -145,7 +145,7 @@ static void assign_ids(struct part *p, struct texts *texts)
     w->count = 0;
 }
 
-void part_gather_end(struct part *p, struct texts *texts)
+void part_end_metadata(struct part *p, struct texts *texts)
 {
     if (p->waiting)
         assign_ids(p, texts);
@@ -279,8 +279,8 @@ static bool gather_event(struct part *p, struct texts *texts, const struct trace
     return true;
 }
 
-bool part_gather(struct part *p, struct texts *texts, const struct trace_event *event,
-                 const char *chunk_text, uint32_t number, uint32_t row)
+bool part_add_metadata(struct part *p, struct texts *texts, const struct trace_event *event,
+                       const char *chunk_text, uint32_t number, uint32_t row)
 {
     const struct trace_value *v;
     struct text name;

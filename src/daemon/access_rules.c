@@ -1,5 +1,5 @@
-/* peers.c - reads and creates token files, and looks up the ids of users. */
-#include "daemon/peers.h"
+/* access_rules.c - reads and creates token files, and looks up the ids of users. */
+#include "daemon/access_rules.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *peers_credential(const char *name)
+char *access_rules_credential(const char *name)
 {
     const char *folder = getenv("CREDENTIALS_DIRECTORY");
     char *path = NULL;
@@ -57,7 +57,7 @@ static int make_token(const char *path)
 }
 
 /* Checks whether a token file could be created. */
-static int may_make(const char *path)
+static int check_creatable(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -66,7 +66,7 @@ static int may_make(const char *path)
     return rc;
 }
 
-const char *peers_unsafe(const char *path, const struct stat *st)
+const char *access_rules_unsafe(const char *path, const struct stat *st)
 {
     const char *folder = getenv("CREDENTIALS_DIRECTORY");
     size_t n = folder ? strlen(folder) : 0;
@@ -84,7 +84,7 @@ static int read_token(const char *option, const char *path, char **ret, struct e
     FILE *f = fopen(path, "re");
     if (!f)
         return err_set_param(err, -errno, option, "%s: %s", path, strerror(errno));
-    const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno) : peers_unsafe(path, &st);
+    const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno) : access_rules_unsafe(path, &st);
     size_t n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     if (why)
@@ -106,12 +106,12 @@ static int read_token(const char *option, const char *path, char **ret, struct e
 static int find_token(const char *option, const char *credential, const char *path, bool make,
                       char **ret, struct err *err)
 {
-    char *own = path ? NULL : peers_credential(credential);
+    char *own = path ? NULL : access_rules_credential(credential);
     int rc = 0;
     if (!path && !own)
         return 0;
     if (path && access(path, F_OK) < 0 && errno == ENOENT) {
-        rc = make ? make_token(path) : may_make(path);
+        rc = make ? make_token(path) : check_creatable(path);
         if (rc < 0)
             return err_set_param(err, rc, option, "cannot create the %s %s: %s", option, path,
                                  strerror(-rc));
@@ -135,7 +135,8 @@ static int find_user(const char *name, uid_t *ret, struct err *err)
     return 0;
 }
 
-static int find_tokens(struct peers *ret, const struct options *o, bool make, struct err *err)
+static int find_tokens(struct access_rules *ret, const struct options *o, bool make,
+                       struct err *err)
 {
     if (o->token && !ret->token && !(ret->token = strdup(o->token)))
         return -ENOMEM;
@@ -149,9 +150,9 @@ static int find_tokens(struct peers *ret, const struct options *o, bool make, st
 
 /* Tokens are created last, after all checks: a token that no daemon uses must not be left in a
  * file. */
-int peers_read(struct peers *ret, const struct options *o, struct err *err)
+int access_rules_read(struct access_rules *ret, const struct options *o, struct err *err)
 {
-    *ret = (struct peers){0};
+    *ret = (struct access_rules){0};
     int rc = find_tokens(ret, o, false, err);
     for (size_t i = 0; i < o->allow_user.count && rc == 0; i++)
         rc = find_user(o->allow_user.items[i], &ret->users[ret->user_count++], err);
@@ -162,13 +163,13 @@ int peers_read(struct peers *ret, const struct options *o, struct err *err)
         rc = err_set_param(err, -EINVAL, "admin-token-file",
                            "--token-file and --admin-token-file contain the same token");
     if (rc < 0)
-        peers_done(ret);
+        access_rules_done(ret);
     return rc;
 }
 
-void peers_done(struct peers *p)
+void access_rules_done(struct access_rules *p)
 {
     free(p->token);
     free(p->admin_token);
-    *p = (struct peers){0};
+    *p = (struct access_rules){0};
 }

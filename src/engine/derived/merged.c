@@ -1,5 +1,5 @@
-/* both.c - a column that is made of two: a bare name that is both a field of the line and an
- * argument in one chunk; or of one, without some of its rows. */
+/* merged.c - binds a column that merges two (a bare name that is a field of some lines and an
+ * argument of others in one chunk), or one column with some rows set to null. */
 #include "base/group_table.h"
 #include "engine/derived/bind.h"
 #include "engine/derived/codes.h"
@@ -28,7 +28,8 @@ static struct column_entry entry_of_key(struct scan_worker *w, uint64_t key)
     return e;
 }
 
-/* Adds the keys of all rows to the table. codes: their numbers in it, CODED_NULL for null. */
+/* Adds the keys of all rows to the table. Sets codes[row] to the number of its key, or
+ * CODED_NULL. */
 static int number_rows(struct scan_worker *w, struct bound *const part[2], const uint64_t *without,
                        struct group_table *keys, uint32_t *codes)
 {
@@ -40,8 +41,8 @@ static int number_rows(struct scan_worker *w, struct bound *const part[2], const
         const uint64_t *second = part[1] ? bound_keys(&batch, part[1]) : first;
         for (uint32_t i = 0; i < batch.rows; i++) {
             uint64_t key = first[i] != QUERY_KEY_NULL ? first[i] : second[i];
-            bool out = key == QUERY_KEY_NULL || (without && batch_is_valid(without, at + i));
-            int64_t code = out ? CODED_NULL : group_table_add(keys, &key);
+            bool is_null = key == QUERY_KEY_NULL || (without && batch_is_valid(without, at + i));
+            int64_t code = is_null ? CODED_NULL : group_table_add(keys, &key);
             if (code < 0)
                 return (int)code;
             codes[at + i] = (uint32_t)code;
@@ -50,8 +51,8 @@ static int number_rows(struct scan_worker *w, struct bound *const part[2], const
     return w->error;
 }
 
-int bind_both(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
-              const uint64_t *without)
+int bind_merged(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
+                const uint64_t *without)
 {
     struct bound *const part[] = {first, second};
     VEC(struct column_entry) entries = {.budget = w->query->budget};

@@ -1,18 +1,18 @@
-/* press.h - declarations that the parts of the press share. */
-#ifndef DFTRACERD_REWRITE_PRESS_H
-#define DFTRACERD_REWRITE_PRESS_H
+/* compressor.h - declarations that the parts of the compressor share. */
+#ifndef DFTRACERD_REWRITE_COMPRESSOR_H
+#define DFTRACERD_REWRITE_COMPRESSOR_H
 
 #include "rewrite/gzip.h"
 
 #include <pthread.h>
 
-#define PRESS_MEMBER (1u << 20)  /* bytes of text, continued to the end of the line */
-#define PRESS_WAITING (2u << 20) /* bytes of text that wait, for each thread */
+#define COMPRESSOR_MEMBER (1u << 20)  /* bytes of text, continued to the end of the line */
+#define COMPRESSOR_WAITING (2u << 20) /* bytes of text that wait, for each thread */
 
 /* The text of a future member. With `name` it is the last one of its file, which it then owns. */
-struct press_piece {
-    struct press_piece *next;
-    struct press_file *file;
+struct compressor_piece {
+    struct compressor_piece *next;
+    struct compressor_file *file;
     struct buf text, out;
     struct charge charge; /* for the text */
     size_t len;           /* length of the text */
@@ -25,18 +25,18 @@ struct press_piece {
 
 /* The queue has pieces that are done or running, followed by those that wait, from `todo` on. Only
  * the caller's thread changes it; jobs of the pool advance `todo`. */
-struct press {
+struct compressor {
     struct pool *pool;
-    struct outlet *outlet;
-    struct press_options options;
+    struct archive_writer *archive_writer;
+    struct compressor_options options;
     /* threads: number of working threads; pieces: maximum length of the queue */
     unsigned threads, pieces;
     struct charge charge; /* for the threads */
-    struct press_piece *first, **last;
+    struct compressor_piece *first, **last;
     size_t count, bytes;  /* count: pieces in the queue; bytes: of their texts */
     pthread_mutex_t lock; /* guards the next members, and links and states of pieces */
     pthread_cond_t done;  /* signalled when a piece is done */
-    struct press_piece *todo;
+    struct compressor_piece *todo;
     size_t todo_bytes;
     unsigned jobs;             /* jobs in the pool */
     unsigned references;       /* one of the caller, and one of each job */
@@ -44,31 +44,33 @@ struct press {
     unsigned idle_count;
 };
 
-struct press_file {
-    struct press *press;
-    struct outlet_file *out;
+struct compressor_file {
+    struct compressor *compressor;
+    struct archive_writer_file *out;
     struct buf text;
     struct charge charge; /* for the text */
     uint64_t text_bytes;
     struct hasher hasher;
 };
 
-/* ---- press_file.c ---------------------------------------------------------------------------- */
+/* ---- compressor_file.c
+ * ---------------------------------------------------------------------------- */
 
-int press_put(struct press_file *f, struct text bytes, struct err *err);
-int press_hand_over(struct press_file *f, const char *name, uint64_t *bytes, struct hash128 *hash,
-                    struct err *err);
-void press_file_free(struct press_file *f);
+int compressor_put(struct compressor_file *f, struct text bytes, struct err *err);
+int compressor_hand_over(struct compressor_file *f, const char *name, uint64_t *bytes,
+                         struct hash128 *hash, struct err *err);
+void compressor_file_free(struct compressor_file *f);
 
-/* ---- press_line.c ---------------------------------------------------------------------------- */
+/* ---- compressor_line.c
+ * ---------------------------------------------------------------------------- */
 
-int press_line_init(struct press *p);
+int compressor_line_init(struct compressor *p);
 /* Appends a piece, and takes it; writes pieces that are done. Compresses in the calling thread if
  * too many wait. */
-int press_line_add(struct press *p, struct press_piece *piece, struct err *err);
+int compressor_line_add(struct compressor *p, struct compressor_piece *piece, struct err *err);
 /* Removes the pieces of a file (NULL: all) from the queue. */
-void press_line_forget(struct press *p, const struct press_file *f);
-/* Releases the caller's reference: the press is freed with its last job. */
-void press_line_leave(struct press *p);
+void compressor_line_forget(struct compressor *p, const struct compressor_file *f);
+/* Releases the caller's reference: the compressor is freed with its last job. */
+void compressor_line_leave(struct compressor *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* meeting.c - the runtime directory, which only the user can write to, and two files in it. */
-#include "daemon/meeting.h"
+/* rendezvous.c - the runtime directory, which only the user can write to, and two files in it. */
+#include "daemon/rendezvous.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The path of the socket must fit in sun_path. */
-static int name_both(struct meeting *m, const char *dir, const char *index_path, struct err *err)
+static int name_both(struct rendezvous *m, const char *dir, const char *index_path, struct err *err)
 {
     unsigned long long name = text_hash(text_of(index_path));
     struct sockaddr_un a;
@@ -27,7 +27,7 @@ static int name_both(struct meeting *m, const char *dir, const char *index_path,
     return 0;
 }
 
-static int try_place(struct meeting *m, const char *dir, const char *index_path, struct err *err)
+static int try_place(struct rendezvous *m, const char *dir, const char *index_path, struct err *err)
 {
     int rc = dir[0] == '/' ? place_make_own(dir, 022, err) : -ENOTDIR;
     if (rc == 0 && access(dir, W_OK | X_OK) < 0)
@@ -35,7 +35,7 @@ static int try_place(struct meeting *m, const char *dir, const char *index_path,
     if (rc == 0)
         rc = name_both(m, dir, index_path, err);
     if (rc < 0)
-        meeting_done(m);
+        rendezvous_done(m);
     return rc;
 }
 
@@ -46,7 +46,7 @@ static bool is_own(const char *dir)
     return stat(dir, &st) == 0 && st.st_uid == geteuid();
 }
 
-int meeting_choose(struct meeting *m, const char *index_path, struct err *err)
+int rendezvous_choose(struct rendezvous *m, const char *index_path, struct err *err)
 {
     const char *own = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
     char dir[4096];
@@ -64,7 +64,7 @@ int meeting_choose(struct meeting *m, const char *index_path, struct err *err)
     return try_place(m, dir, index_path, err);
 }
 
-char *meeting_path(const struct meeting *m, const char *name)
+char *rendezvous_path(const struct rendezvous *m, const char *name)
 {
     char *path = NULL;
     struct sockaddr_un a;
@@ -113,7 +113,7 @@ static int write_list(const char *path, const struct buf *text)
 }
 
 /* With --unix, the socket is elsewhere: a symlink leads to it. */
-static int link_socket(struct meeting *m, const char *unix_path)
+static int link_socket(struct rendezvous *m, const char *unix_path)
 {
     char *real = realpath(unix_path, NULL);
     if (!real)
@@ -161,7 +161,7 @@ static void remove_leftovers(const char *list, const char *ending, const char *s
     globfree(&found);
 }
 
-int meeting_open(struct meeting *m, const char *unix_path, const struct roots *roots)
+int rendezvous_open(struct rendezvous *m, const char *unix_path, const struct roots *roots)
 {
     struct buf text = {0};
     if (!m->list)
@@ -177,7 +177,7 @@ int meeting_open(struct meeting *m, const char *unix_path, const struct roots *r
     return rc;
 }
 
-void meeting_close(struct meeting *m)
+void rendezvous_close(struct rendezvous *m)
 {
     if (m->listed)
         unlink(m->list);
@@ -186,9 +186,9 @@ void meeting_close(struct meeting *m)
     m->listed = m->linked = false;
 }
 
-void meeting_done(struct meeting *m)
+void rendezvous_done(struct rendezvous *m)
 {
     free(m->socket);
     free(m->list);
-    *m = (struct meeting){0};
+    *m = (struct rendezvous){0};
 }

@@ -1,13 +1,14 @@
-/* further.c - directories of another daemon of the same user (--join): they get an index, a watcher
- * and a Unix socket of their own, a site (http/exchange/site.h).
+/* site_join.c - another daemon of the same user hands its directories to this one (--join). They
+ * get an index, a watcher and a Unix socket of their own: a site (http/exchange/site.h).
  *
  * Each connection belongs to the site of its socket. A request has the index, roots, stored queries
  * and metrics of its site, so its answer is that of a daemon with this site alone. Workers, limits,
  * response cache (its keys have the number of the site), spool space and idle exit are those of the
  * process. Scanners of all indexes take turns and share their memory with the readers
  * (index/ingest/share.c): together they use no more processors and memory than those of one index.
- * When dftracer_server requires the index of one site, that site ends: its requests finish or are
- * cancelled, then the index is closed (http_end_site).
+ * A dftracer_server that needs the index of a site for itself has this site ended: its requests
+ * finish or are cancelled, then the index is closed (http_end_site).
+ *
  */
 #include "daemon/daemon.h"
 
@@ -29,16 +30,17 @@ static bool same_roots(const struct roots *a, const struct roots *b)
     return same;
 }
 
-/* Checks that further directories can be served: the number of threads is the requested one, and
- * there are enough threads, sites and address space. The directories must be readable. */
-static int may_serve(struct daemon *d, const struct join_request *request, struct err *err)
+/* Checks that another site can be added: the number of threads is the requested one, there are
+ * enough threads, sites and address space, and the directories are readable. */
+static int check_can_serve(struct daemon *d, const struct join_request *request, struct err *err)
 {
-    size_t count = atomic_load(&d->served_count);
+    size_t count = atomic_load(&d->site_count);
     unsigned threads =
         d->options.executor_threads ? (unsigned)d->options.executor_threads : cpu_count();
     struct rlimit space;
     if (request->threads && request->threads != threads)
-        return err_set(err, -EINVAL, "this daemon has %u threads", threads);
+        return err_set(err, -EINVAL, "this daemon has %u executor threads, not %u", threads,
+                       (unsigned)request->threads);
     if (count == HTTP_SITES_MAX || (count + 1) * (2ul * threads + 2) > THREADS_MAX)
         return err_set(err, -ENOSPC, "this daemon serves %zu sets of directories, the maximum",
                        count);
@@ -50,14 +52,14 @@ static int may_serve(struct daemon *d, const struct join_request *request, struc
     return 0;
 }
 
-static int open_further(struct daemon *d, struct served *s, struct err *err)
+static int open_site(struct daemon *d, struct daemon_site *s, struct err *err)
 {
     int rc = place_output(&s->roots, s->index_path, d->options.output_dir, &s->output_dir, err);
     if (rc == 0)
-        rc = meeting_choose(&s->meeting, s->index_path, err);
-    s->socket = s->meeting.socket;
+        rc = rendezvous_choose(&s->rendezvous, s->index_path, err);
+    s->socket = s->rendezvous.socket;
     if (rc == 0)
-        rc = served_open(s, &d->options, d->share, daemon_index_changed, d, err);
+        rc = daemon_site_open(s, &d->options, d->share, daemon_index_changed, d, err);
     if (rc < 0)
         return rc;
     index_on_change(s->index, daemon_index_changed, d);
@@ -67,77 +69,77 @@ static int open_further(struct daemon *d, struct served *s, struct err *err)
                              .root_count = s->roots.count,
                              .unix_path = s->socket,
                              .output_dir = s->output_dir,
-                             .looked = daemon_looked,
-                             .looked_arg = s};
-    rc = served_watch(s);
+                             .scanned_since = daemon_scanned_since,
+                             .scanned_since_arg = s};
+    rc = daemon_site_watch(s);
     return rc < 0 ? rc : http_add_site(d->http, &site, err);
 }
 
-/* Serves further directories until the end. Takes their roots. */
-static int serve_further(struct daemon *d, struct join_request *request, struct err *err)
+/* Adds a site for the directories of the request, whose roots it takes over. */
+static int add_site(struct daemon *d, struct join_request *request, struct err *err)
 {
-    size_t count = atomic_load(&d->served_count);
-    struct served *s = calloc(1, sizeof *s);
+    size_t count = atomic_load(&d->site_count);
+    struct daemon_site *s = calloc(1, sizeof *s);
     int rc = s ? 0 : -ENOMEM;
     if (rc == 0 && !(s->index_path = strdup(request->index_path)))
         rc = -ENOMEM;
     if (rc == 0) {
         s->roots = request->roots;
         request->roots = (struct roots){0};
-        rc = open_further(d, s, err);
+        rc = open_site(d, s, err);
     }
     if (rc < 0) {
         if (s)
-            served_close(s);
+            daemon_site_close(s);
         return free(s), rc;
     }
-    d->served[count] = s;
-    atomic_store(&d->served_count, count + 1);
-    daemon_log_served(s);
-    return daemon_open_meeting(s, err);
+    d->sites[count] = s;
+    atomic_store(&d->site_count, count + 1);
+    daemon_log_site(s);
+    return daemon_open_rendezvous(s, err);
 }
 
-/* Returns the set of directories that has this index, or NULL. */
-static struct served *find_served(struct daemon *d, const char *index_path)
+/* Returns the site with this index, or NULL. */
+static struct daemon_site *find_site(struct daemon *d, const char *index_path)
 {
-    for (size_t i = 0; i < atomic_load(&d->served_count); i++)
-        if (!d->served[i]->ended && strcmp(d->served[i]->index_path, index_path) == 0)
-            return d->served[i];
+    for (size_t i = 0; i < atomic_load(&d->site_count); i++)
+        if (!d->sites[i]->ended && strcmp(d->sites[i]->index_path, index_path) == 0)
+            return d->sites[i];
     return NULL;
 }
 
 int daemon_on_join(void *arg, struct join_request *request, struct err *err)
 {
     struct daemon *d = arg;
-    struct served *s = find_served(d, request->index_path);
+    struct daemon_site *s = find_site(d, request->index_path);
     if (s)
-        return same_roots(&s->roots, &request->roots) ? daemon_open_meeting(s, err) : -EBUSY;
-    int rc = may_serve(d, request, err);
-    return rc < 0 ? rc : serve_further(d, request, err);
+        return same_roots(&s->roots, &request->roots) ? daemon_open_rendezvous(s, err) : -EBUSY;
+    int rc = check_can_serve(d, request, err);
+    return rc < 0 ? rc : add_site(d, request, err);
 }
 
 static size_t count_open(const struct daemon *d)
 {
     size_t n = 0;
-    for (size_t i = 0; i < atomic_load(&d->served_count); i++)
-        n += !d->served[i]->ended;
+    for (size_t i = 0; i < atomic_load(&d->site_count); i++)
+        n += !d->sites[i]->ended;
     return n;
 }
 
 int daemon_on_end(void *arg, const char *index_path, struct err *err)
 {
     struct daemon *d = arg;
-    struct served *s = find_served(d, index_path);
+    struct daemon_site *s = find_site(d, index_path);
     if (!s || count_open(d) == 1)
-        return err_set(err, -ENOENT, s ? "this daemon has no other index" : "no such index");
-    pthread_mutex_lock(&d->served_lock);
+        return err_set(err, -ENOENT, s ? "this is the only index of this daemon" : "no such index");
+    pthread_mutex_lock(&d->site_lock);
     s->ended = true;
-    pthread_mutex_unlock(&d->served_lock);
+    pthread_mutex_unlock(&d->site_lock);
     log_line(LOG_LEVEL_INFO, "directories_ended index=%s", index_path);
-    served_rest(s);
-    meeting_close(&s->meeting);
+    daemon_site_stop_watching(s);
+    rendezvous_close(&s->rendezvous);
     int rc = http_end_site(d->http, s->index, (int)d->options.drain_time_ms, GRACE_MS);
     if (rc == 0)
-        served_close(s);
+        daemon_site_close(s);
     return rc;
 }

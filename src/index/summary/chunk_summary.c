@@ -1,6 +1,6 @@
-/* digest.c - adds the columns of a new chunk to groups, threads and processes, at memory speed:
- * codes are looked up in dense tables, not texts in hash tables; durations are sorted by group, and
- * counted group by group. */
+/* chunk_summary.c - adds the columns of a new chunk to groups, threads and processes, at memory
+ * speed: codes are looked up in dense tables, not texts in hash tables; durations are sorted by
+ * group, and counted group by group. */
 #include "index/summary/part.h"
 
 #include <errno.h>
@@ -513,7 +513,7 @@ static int give_threads(struct digest *d)
     return rc;
 }
 
-int part_digest(struct part *p, struct texts *texts, struct chunk_view *view)
+int part_add_chunk(struct part *p, struct texts *texts, struct chunk_view *view)
 {
     struct digest *d = calloc(1, sizeof *d);
     int rc;

@@ -1,10 +1,10 @@
-/* cell.c - sums of integers of one group: small cells, and moments for larger sums. */
+/* int_moments.c - sums of integers of one group: small cells, and moments for larger sums. */
 #include "engine/group/groups.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int more_of(struct groups *f, struct cell *c, struct moments **ret)
+static int more_of(struct groups *f, struct int_moments *c, struct moments **ret)
 {
     if (c->more >> 1 == 0) {
         int rc = vec_extend(&f->more, f->more.count + 1);
@@ -16,14 +16,14 @@ static int more_of(struct groups *f, struct cell *c, struct moments **ret)
     return 0;
 }
 
-static void part_of(const struct cell *c, struct moments_part *ret)
+static void part_of(const struct int_moments *c, struct moments_part *ret)
 {
     *ret = (struct moments_part){
         .count = c->count, .min = c->min, .max = c->max, .sum = c->sum, .squares = c->squares};
 }
 
 /* Moves the sums of the cell to its moments. */
-static int cell_fold(struct groups *f, struct cell *c)
+static int int_moments_fold(struct groups *f, struct int_moments *c)
 {
     struct moments_part part;
 
@@ -35,18 +35,18 @@ static int cell_fold(struct groups *f, struct cell *c)
         return rc;
     part_of(c, &part);
     moments_add_part(m, &part, c->more & 1);
-    *c = (struct cell){.min = INT64_MAX, .max = INT64_MIN, .more = c->more};
+    *c = (struct int_moments){.min = INT64_MAX, .max = INT64_MIN, .more = c->more};
     return 0;
 }
 
-int cell_add(struct groups *f, struct cell *c, int64_t value, bool nano)
+int int_moments_add(struct groups *f, struct int_moments *c, int64_t value, bool nano)
 {
-    int rc = cell_fold(f, c);
+    int rc = int_moments_fold(f, c);
 
     if (rc < 0)
         return rc;
     c->more = (c->more & ~1u) | nano;
-    if (cell_add_quickly(c, value, nano))
+    if (int_moments_add_quickly(c, value, nano))
         return 0;
     struct moments *m;
     rc = more_of(f, c, &m);
@@ -56,8 +56,8 @@ int cell_add(struct groups *f, struct cell *c, int64_t value, bool nano)
     return 0;
 }
 
-int cell_add_many(struct groups *f, struct cell *c, uint64_t n, int64_t sum, int64_t min,
-                  int64_t max, bool nano)
+int int_moments_add_many(struct groups *f, struct int_moments *c, uint64_t n, int64_t sum,
+                         int64_t min, int64_t max, bool nano)
 {
     struct moments m = {.count = n, .nano = nano, .sum = sum, .min = min, .max = max};
     struct moments *into;
@@ -69,7 +69,7 @@ int cell_add_many(struct groups *f, struct cell *c, uint64_t n, int64_t sum, int
     return 0;
 }
 
-void cell_moments(const struct groups *f, const struct cell *c, struct moments *ret)
+void int_moments_moments(const struct groups *f, const struct int_moments *c, struct moments *ret)
 {
     struct moments_part part;
 
@@ -91,7 +91,7 @@ void cell_moments(const struct groups *f, const struct cell *c, struct moments *
     moments_add_part(ret, &part, c->more & 1);
 }
 
-static bool merge_quickly(struct cell *c, const struct cell *other)
+static bool merge_quickly(struct int_moments *c, const struct int_moments *other)
 {
     uint64_t squares;
 
@@ -108,13 +108,13 @@ static bool merge_quickly(struct cell *c, const struct cell *other)
     return true;
 }
 
-bool cell_merge_quickly(struct cell *c, const struct cell *other)
+bool int_moments_merge_quickly(struct int_moments *c, const struct int_moments *other)
 {
     return other->more >> 1 == 0 && (other->count == 0 || merge_quickly(c, other));
 }
 
-int cell_merge(struct groups *f, struct cell *c, const struct groups *from,
-               const struct cell *other)
+int int_moments_merge(struct groups *f, struct int_moments *c, const struct groups *from,
+                      const struct int_moments *other)
 {
     struct moments_part part;
     bool done = other->count == 0 || merge_quickly(c, other);

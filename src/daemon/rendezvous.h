@@ -1,12 +1,12 @@
-/* meeting.h - the runtime directory, where clients of the same user find this daemon: for each
+/* rendezvous.h - the runtime directory, where clients of the same user find this daemon: for each
  * daemon it has the socket NAME.sock and the file NAME.roots, a list of the directories that it
  * serves. */
-#ifndef DFTRACERD_DAEMON_MEETING_H
-#define DFTRACERD_DAEMON_MEETING_H
+#ifndef DFTRACERD_DAEMON_RENDEZVOUS_H
+#define DFTRACERD_DAEMON_RENDEZVOUS_H
 
 #include "daemon/roots.h"
 
-struct meeting {
+struct rendezvous {
     char *socket, *list; /* NAME.sock, NAME.roots; NULL if there is no runtime directory */
     bool linked;         /* NAME.sock is a symlink to the socket of --unix */
     bool listed;         /* NAME.roots was written by this daemon */
@@ -15,18 +15,18 @@ struct meeting {
  * /tmp/dftracerd-<uid>. It is created with mode 0700, and refused if it is a symlink, belongs to
  * another user, or is writable by others. NAME follows from the directory of the index, which no
  * two daemons share. Returns 0, or -EPERM, -ENOTDIR, -ENAMETOOLONG ... with the reason. */
-int meeting_choose(struct meeting *m, const char *index_path, struct err *err);
+int rendezvous_choose(struct rendezvous *m, const char *index_path, struct err *err);
 /* Returns the path of NAME in the same directory (*new*); NULL without a directory or memory, or if
  * the path would be too long for a socket. */
-char *meeting_path(const struct meeting *m, const char *name);
+char *rendezvous_path(const struct rendezvous *m, const char *name);
 /* Announces the served directories, and removes files of killed daemons; the socket must be
  * listening. NAME.roots has one root per line, with \\, \" and \n as in a file of curl's options:
  * the client compares these lines. `unix_path` is the socket of the daemon. Returns 0 or a negative
  * errno. */
-int meeting_open(struct meeting *m, const char *unix_path, const struct roots *roots);
+int rendezvous_open(struct rendezvous *m, const char *unix_path, const struct roots *roots);
 /* Removes the announcement, before the socket is closed. */
-void meeting_close(struct meeting *m);
+void rendezvous_close(struct rendezvous *m);
 /* Frees the members, which may be NULL. */
-void meeting_done(struct meeting *m);
+void rendezvous_done(struct rendezvous *m);
 
 #endif

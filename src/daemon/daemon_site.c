@@ -1,5 +1,5 @@
-/* served.c - opens and closes the index of a set of directories. */
-#include "daemon/served.h"
+/* daemon_site.c - opens and closes the index of a site. */
+#include "daemon/daemon_site.h"
 
 #include "daemon/join.h"
 #include "daemon/takeover.h"
@@ -21,7 +21,7 @@ static const char **split_dimensions(char *list, const char **names)
     return names;
 }
 
-unsigned served_workers(const struct served *s, const struct options *o)
+unsigned daemon_site_workers(const struct daemon_site *s, const struct options *o)
 {
     unsigned share = s->ranks ? cpu_count() / s->ranks->on_node : 0;
     if (o->executor_threads || !s->ranks)
@@ -29,8 +29,8 @@ unsigned served_workers(const struct served *s, const struct options *o)
     return share ? share : 1;
 }
 
-int served_open_index(struct served *s, const struct options *o, struct index_share *share,
-                      struct err *err)
+int daemon_site_open_index(struct daemon_site *s, const struct options *o,
+                           struct index_share *share, struct err *err)
 {
     const char *names[OPTIONS_LIST_MAX + 1];
     char *dimensions = o->dimensions ? strdup(o->dimensions) : NULL;
@@ -41,7 +41,7 @@ int served_open_index(struct served *s, const struct options *o, struct index_sh
         .map_max = o->max_index_size,
         .share = share,
         .archive_traces = (uint32_t)o->archive_traces,
-        .workers = served_workers(s, o),
+        .workers = daemon_site_workers(s, o),
         .memory = s->ranks ? memory_limit().bytes / s->ranks->on_node : 0,
         /* A daemon that was started for one command treats files as complete. */
         .settle_ms = o->on_demand ? -1 : (int64_t)o->settle_ms,
@@ -53,7 +53,7 @@ int served_open_index(struct served *s, const struct options *o, struct index_sh
         return -ENOMEM;
     int rc = index_open(&x, err, &s->index);
     if (rc == ERR_STORE_BUSY && !o->on_demand && !o->join &&
-        (join_end(&s->meeting, s->index_path) || takeover(s->index_path, TAKEOVER_MS)))
+        (join_end(&s->rendezvous, s->index_path) || takeover(s->index_path, TAKEOVER_MS)))
         rc = index_open(&x, err, &s->index);
     free(dimensions);
     if (rc == 0 && s->ranks)
@@ -61,11 +61,11 @@ int served_open_index(struct served *s, const struct options *o, struct index_sh
     return rc;
 }
 
-int served_open(struct served *s, const struct options *o, struct index_share *share,
-                void (*call)(void *arg), void *arg, struct err *err)
+int daemon_site_open(struct daemon_site *s, const struct options *o, struct index_share *share,
+                     void (*call)(void *arg), void *arg, struct err *err)
 {
     s->rescan_ms = o->rescan_ms;
-    int rc = served_open_index(s, o, share, err);
+    int rc = daemon_site_open_index(s, o, share, err);
     if (rc == 0)
         rc = watch_new(s->index, &s->roots, &s->watch);
     if (rc == 0)
@@ -75,19 +75,19 @@ int served_open(struct served *s, const struct options *o, struct index_share *s
 
 static void *watch_loop(void *arg)
 {
-    struct served *s = arg;
+    struct daemon_site *s = arg;
     watch_run(s->watch, s->rescan_ms, &s->stop);
     return NULL;
 }
 
-int served_watch(struct served *s)
+int daemon_site_watch(struct daemon_site *s)
 {
     int rc = pthread_create(&s->watcher, NULL, watch_loop, s);
     s->watching = rc == 0;
     return -rc;
 }
 
-void served_rest(struct served *s)
+void daemon_site_stop_watching(struct daemon_site *s)
 {
     atomic_store(&s->stop, true);
     if (s->watching) {
@@ -99,9 +99,9 @@ void served_rest(struct served *s)
         index_on_change(s->index, NULL, NULL);
 }
 
-void served_close(struct served *s)
+void daemon_site_close(struct daemon_site *s)
 {
-    served_rest(s);
+    daemon_site_stop_watching(s);
     watch_free(s->watch);
     s->watch = NULL;
     if (s->index && s->ranks)
@@ -109,7 +109,7 @@ void served_close(struct served *s)
     if (s->index)
         index_close(s->index);
     s->index = NULL;
-    meeting_done(&s->meeting);
+    rendezvous_done(&s->rendezvous);
     roots_done(&s->roots);
     free(s->index_path);
     free(s->output_dir);

@@ -1,4 +1,4 @@
-/* slots.c - sums of integers by group, in a table that stays in the cache.
+/* dense_sums.c - sums of integers by group, in a table that stays in the cache.
  *
  * The slot of a group fits into a vector register, so a row is added without a branch. Values that
  * do not fit into a slot (negative or large ones) are added to the group's record one by one. The
@@ -26,7 +26,7 @@ struct sums {
     bool counts; /* the number of values is also the number of rows of the group */
     uint64_t weight, rows;
 };
-struct slots {
+struct dense_sums {
     unsigned counter; /* the first accumulator with slots, which may count rows */
     uint32_t group[SCAN_BATCH];
     struct sums sums[]; /* by accumulator */
@@ -37,7 +37,7 @@ static bool is_summed(const struct acc_spec *spec)
     return spec->kind->sums && !spec->shape;
 }
 
-int slots_new(const struct group_set *set, struct slots **ret)
+int dense_sums_new(const struct group_set *set, struct dense_sums **ret)
 {
     unsigned first = 0;
 
@@ -53,25 +53,25 @@ int slots_new(const struct group_set *set, struct slots **ret)
     return 0;
 }
 
-void slots_free(const struct group_set *set, struct slots *s)
+void dense_sums_free(const struct group_set *set, struct dense_sums *s)
 {
     for (unsigned i = 0; s && i < set->acc_count; i++)
         free(s->sums[i].slot);
     free(s);
 }
 
-bool slots_usable(const struct group_worker *w, unsigned set, unsigned acc)
+bool dense_sums_usable(const struct group_worker *w, unsigned set, unsigned acc)
 {
     const struct groups_of_set *s = &w->found->set[set];
 
-    return w->slots[set] && is_summed(s->accs[acc].spec) && s->map.table.count < SLOTS_MAX;
+    return w->dense_sums[set] && is_summed(s->accs[acc].spec) && s->map.table.count < SLOTS_MAX;
 }
 
-unsigned slots_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set)
+unsigned dense_sums_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set)
 {
-    unsigned acc = w->slots[set] ? w->slots[set]->counter : 0;
+    unsigned acc = w->dense_sums[set] ? w->dense_sums[set]->counter : 0;
 
-    if (!w->slots[set] || !slots_usable(w, set, acc))
+    if (!w->dense_sums[set] || !dense_sums_usable(w, set, acc))
         return UINT_MAX;
     enum scan_shape shape = scan_shape(b->chunk, w->found->set[set].accs[acc].spec->column);
     return shape == SHAPE_INT || shape == SHAPE_TIME ? acc : UINT_MAX;
@@ -79,57 +79,57 @@ unsigned slots_counter(const struct group_worker *w, const struct scan_batch *b,
 
 /* ---- flushing -------------------------------------------------------------------------------- */
 
-static void clear_slots(struct kernel_sum *slot, size_t n)
+static void clear_dense_sums(struct kernel_sum *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         slot[i] = (struct kernel_sum){.min = INT32_MAX, .inverted_max = INT32_MAX};
 }
 
-static struct cell cell_of(const struct kernel_sum *two, bool nano)
+static struct int_moments int_moments_of(const struct kernel_sum *two, bool nano)
 {
     int32_t min = two[0].min < two[1].min ? two[0].min : two[1].min;
     int32_t inverted_max =
         two[0].inverted_max < two[1].inverted_max ? two[0].inverted_max : two[1].inverted_max;
 
-    return (struct cell){.min = min,
-                         .max = ~inverted_max,
-                         .sum = (int64_t)(two[0].sum + two[1].sum),
-                         .squares = two[0].squares + two[1].squares,
-                         .count = (uint32_t)(two[0].count + two[1].count),
-                         .more = nano};
+    return (struct int_moments){.min = min,
+                                .max = ~inverted_max,
+                                .sum = (int64_t)(two[0].sum + two[1].sum),
+                                .squares = two[0].squares + two[1].squares,
+                                .count = (uint32_t)(two[0].count + two[1].count),
+                                .more = nano};
 }
 
-static int slots_flush(struct group_worker *w, unsigned set, unsigned acc)
+static int dense_sums_flush(struct group_worker *w, unsigned set, unsigned acc)
 {
-    struct sums *s = &w->slots[set]->sums[acc];
+    struct sums *s = &w->dense_sums[set]->sums[acc];
     const struct groups_of_set *to = &w->found->set[set];
     int rc = 0;
 
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
-        struct cell cell = cell_of(s->slot + 2 * (size_t)i, s->nano);
-        if (cell.count == 0)
+        struct int_moments int_moments = int_moments_of(s->slot + 2 * (size_t)i, s->nano);
+        if (int_moments.count == 0)
             continue;
-        *group_count(to, i) += s->counts ? cell.count : 0;
-        rc = cell_merge(w->found, group_slot(to, i, acc), w->found, &cell);
+        *group_count(to, i) += s->counts ? int_moments.count : 0;
+        rc = int_moments_merge(w->found, group_slot(to, i, acc), w->found, &int_moments);
     }
     if (s->count)
-        clear_slots(s->slot, 2 * (size_t)s->count);
+        clear_dense_sums(s->slot, 2 * (size_t)s->count);
     s->weight = s->rows = 0;
     return rc;
 }
 
-int slots_end(struct group_worker *w, unsigned set)
+int dense_sums_end(struct group_worker *w, unsigned set)
 {
     int rc = 0;
 
-    for (unsigned i = 0; w->slots[set] && i < w->found->set[set].acc_count && rc == 0; i++)
-        rc = slots_flush(w, set, i);
+    for (unsigned i = 0; w->dense_sums[set] && i < w->found->set[set].acc_count && rc == 0; i++)
+        rc = dense_sums_flush(w, set, i);
     return rc;
 }
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static int slots_grow(struct group_worker *w, struct sums *s, uint32_t count)
+static int dense_sums_grow(struct group_worker *w, struct sums *s, uint32_t count)
 {
     uint32_t cap = 63;
 
@@ -146,7 +146,7 @@ static int slots_grow(struct group_worker *w, struct sums *s, uint32_t count)
         return -ENOMEM;
     if (s->count)
         memcpy(slot, s->slot, 2 * (size_t)s->count * sizeof(*slot));
-    clear_slots(slot + 2 * (size_t)s->count, 2 * (size_t)(cap + 1 - s->count));
+    clear_dense_sums(slot + 2 * (size_t)s->count, 2 * (size_t)(cap + 1 - s->count));
     free(s->slot);
     s->slot = slot;
     s->count = cap;
@@ -154,16 +154,16 @@ static int slots_grow(struct group_worker *w, struct sums *s, uint32_t count)
 }
 
 /* Prepares the slots for values of a unit: flushes them if necessary, and allocates new ones. */
-static int slots_prepare(struct group_worker *w, unsigned set, unsigned acc, bool nano)
+static int dense_sums_prepare(struct group_worker *w, unsigned set, unsigned acc, bool nano)
 {
-    struct sums *s = &w->slots[set]->sums[acc];
+    struct sums *s = &w->dense_sums[set]->sums[acc];
     bool counts = acc == w->counter, changes = s->nano != nano || s->counts != counts;
     bool full = s->weight > WEIGHT_MAX || s->rows > ROWS_MAX;
-    int rc = changes || full ? slots_flush(w, set, acc) : 0;
+    int rc = changes || full ? dense_sums_flush(w, set, acc) : 0;
 
     s->nano = nano;
     s->counts = counts;
-    return rc < 0 ? rc : slots_grow(w, s, w->found->set[set].map.table.count);
+    return rc < 0 ? rc : dense_sums_grow(w, s, w->found->set[set].map.table.count);
 }
 
 /* Adds values that do not fit into a slot to their records. *ret: the groups of all values; those
@@ -172,7 +172,7 @@ static int add_unfit(struct group_worker *w, unsigned set, unsigned acc,
                      const struct group_values *of, const uint32_t **ret)
 {
     const struct groups_of_set *to = &w->found->set[set];
-    struct slots *s = w->slots[set];
+    struct dense_sums *s = w->dense_sums[set];
     uint64_t fit[SCAN_WORDS];
     int rc = 0;
 
@@ -185,21 +185,22 @@ static int add_unfit(struct group_worker *w, unsigned set, unsigned acc,
             *ret = memcpy(s->group, of->group, of->n * sizeof(*s->group));
         for (; unfit && rc == 0; unfit &= unfit - 1) {
             uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(unfit);
-            struct cell *cell = group_slot(to, of->group[j], acc);
+            struct int_moments *int_moments = group_slot(to, of->group[j], acc);
             s->group[j] = s->sums[acc].count;
             *group_count(to, of->group[j]) += s->sums[acc].counts;
-            if (!cell_add_quickly(cell, of->v[j], of->nano))
-                rc = cell_add(w->found, cell, of->v[j], of->nano);
+            if (!int_moments_add_quickly(int_moments, of->v[j], of->nano))
+                rc = int_moments_add(w->found, int_moments, of->v[j], of->nano);
         }
     }
     return rc;
 }
 
-int slots_add(struct group_worker *w, unsigned set, unsigned acc, const struct group_values *of)
+int dense_sums_add(struct group_worker *w, unsigned set, unsigned acc,
+                   const struct group_values *of)
 {
-    struct sums *s = &w->slots[set]->sums[acc];
+    struct sums *s = &w->dense_sums[set]->sums[acc];
     const uint32_t *group = of->group;
-    int rc = slots_prepare(w, set, acc, of->nano);
+    int rc = dense_sums_prepare(w, set, acc, of->nano);
 
     if (rc == 0 && !of->small)
         rc = add_unfit(w, set, acc, of, &group);

@@ -117,43 +117,43 @@ static struct text read_file(const char *name)
 }
 
 /* Two files line about, then one empty, of which the pieces have `step` bytes. */
-static void press_into(struct outlet *o, struct pool *pool, int level, struct text text,
-                       size_t step)
+static void compressor_into(struct archive_writer *o, struct pool *pool, int level,
+                            struct text text, size_t step)
 {
-    struct press *p = NULL;
-    struct press_file *f[3] = {0};
+    struct compressor *p = NULL;
+    struct compressor_file *f[3] = {0};
     struct err err = {0};
     struct hash128 hash = {0};
     uint64_t bytes = 0;
-    CHECK_INT(press_new(pool, o, &(struct press_options){.level = level}, &p), 0);
+    CHECK_INT(compressor_new(pool, o, &(struct compressor_options){.level = level}, &p), 0);
     for (int i = 0; i < 3; i++)
-        CHECK_INT(press_open(p, &err, &f[i]), 0);
+        CHECK_INT(compressor_open(p, &err, &f[i]), 0);
     for (size_t at = 0; at < text.len; at += step) {
         size_t n = text.len - at < step ? text.len - at : step;
-        CHECK_INT(press_text(f[0], (struct text){text.ptr + at, n}, &err), 0);
-        CHECK_INT(press_text(f[1], (struct text){text.ptr + at, n / 2}, &err), 0);
+        CHECK_INT(compressor_text(f[0], (struct text){text.ptr + at, n}, &err), 0);
+        CHECK_INT(compressor_text(f[1], (struct text){text.ptr + at, n / 2}, &err), 0);
     }
-    CHECK_INT(press_text_bytes(f[0]), text.len);
-    CHECK_INT(press_finish(f[1], "b", NULL, NULL, &err), 0);
-    CHECK_INT(press_finish(f[0], "a/a", &bytes, &hash, &err), 0);
-    CHECK_INT(press_finish(f[2], "empty", NULL, NULL, &err), 0);
-    CHECK_INT(press_flush(p, &err), 0);
-    press_free(p);
-    CHECK_INT(outlet_end(o, &(struct buf){0}, &err), 0);
+    CHECK_INT(compressor_text_bytes(f[0]), text.len);
+    CHECK_INT(compressor_finish(f[1], "b", NULL, NULL, &err), 0);
+    CHECK_INT(compressor_finish(f[0], "a/a", &bytes, &hash, &err), 0);
+    CHECK_INT(compressor_finish(f[2], "empty", NULL, NULL, &err), 0);
+    CHECK_INT(compressor_flush(p, &err), 0);
+    compressor_free(p);
+    CHECK_INT(archive_writer_end(o, &(struct buf){0}, &err), 0);
     struct text got = read_file("out/a/a");
     CHECK_INT(bytes, got.len);
     CHECK(text_hash128(got).low == hash.low && text_hash128(got).high == hash.high);
 }
 
-static struct text press_once(struct pool *pool, int level, struct text text, size_t step)
+static struct text compressor_once(struct pool *pool, int level, struct text text, size_t step)
 {
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct err err = {0};
     CHECK_INT(shell("rm -rf out"), 0);
-    if (!CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+    if (!CHECK_INT(archive_writer_dir_new(folder, "out", false, &err, &o), 0))
         return (struct text){0};
-    press_into(o, pool, level, text, step);
-    outlet_free(o);
+    compressor_into(o, pool, level, text, step);
+    archive_writer_free(o);
     CHECK_INT(shell("test \"$(ls -A)\" = out && test \"$(echo out/*)\" = 'out/a out/b out/empty'"),
               0);
     return read_file("out/a/a");
@@ -185,18 +185,18 @@ static void check_pressed(struct text text)
     struct buf first = {0}, back = {0};
     CHECK_INT(pool_new(1, "one", &pools[0]), 0);
     CHECK_INT(pool_new(3, "three", &pools[1]), 0);
-    struct text packed = press_once(NULL, 5, text, 1 << 16);
+    struct text packed = compressor_once(NULL, 5, text, 1 << 16);
     buf_text(&first, packed);
     size_t n = gunzip(packed, &back, got, 64);
     CHECK_MEM(back.data, back.len, text.ptr, text.len);
     CHECK_INT(n, members_of(text, want, 64));
     CHECK_MEM(got, n * sizeof *got, want, n * sizeof *want);
     for (int i = 0; i < 2; i++) {
-        packed = press_once(pools[i], 5, text, i ? 3333333 : 777);
+        packed = compressor_once(pools[i], 5, text, i ? 3333333 : 777);
         CHECK_MEM(packed.ptr, packed.len, first.data, first.len);
         pool_free(pools[i]);
     }
-    packed = press_once(NULL, 0, text, 12345);
+    packed = compressor_once(NULL, 0, text, 12345);
     CHECK_MEM(packed.ptr, packed.len, text.ptr, text.len);
     buf_done(&first);
     buf_done(&back);
@@ -240,8 +240,8 @@ static void the_longest_lines_are_not_cut(void)
     for (size_t i = 0; i < TRACE_LINE_MAX / 1024; i++)
         buf_append(&text, (char[1024]){'z'}, 1024);
     buf_puts(&text, "}}\n]\n");
-    size_t n =
-        gunzip(press_once(NULL, 1, (struct text){text.data, text.len}, 1 << 20), &back, sizes, 4);
+    size_t n = gunzip(compressor_once(NULL, 1, (struct text){text.data, text.len}, 1 << 20), &back,
+                      sizes, 4);
     CHECK_INT(n, 2);
     for (size_t i = 0; i < n; i++) {
         at += sizes[i];
@@ -256,27 +256,27 @@ static void the_longest_lines_are_not_cut(void)
 /* The same with a pool, whose threads are at it when a file is dropped. */
 static void drop_one_of_three(struct pool *pool)
 {
-    struct outlet *o = NULL;
-    struct press *p = NULL;
-    struct press_file *f[3] = {0};
+    struct archive_writer *o = NULL;
+    struct compressor *p = NULL;
+    struct compressor_file *f[3] = {0};
     struct err err = {0};
     struct buf text = {0}, back = {0};
     size_t size;
-    if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+    if (!begin() || !CHECK_INT(archive_writer_dir_new(folder, "out", false, &err, &o), 0))
         return;
     make_text(&text, 3 << 19);
-    CHECK_INT(press_new(pool, o, &(struct press_options){.level = 1}, &p), 0);
+    CHECK_INT(compressor_new(pool, o, &(struct compressor_options){.level = 1}, &p), 0);
     for (int i = 0; i < 3; i++) {
-        CHECK_INT(press_open(p, &err, &f[i]), 0);
-        CHECK_INT(press_text(f[i], (struct text){text.data, text.len}, &err), 0);
+        CHECK_INT(compressor_open(p, &err, &f[i]), 0);
+        CHECK_INT(compressor_text(f[i], (struct text){text.data, text.len}, &err), 0);
     }
-    press_drop(f[1]);
-    CHECK_INT(press_finish(f[2], "c", NULL, NULL, &err), 0);
-    CHECK_INT(press_finish(f[0], "a", NULL, NULL, &err), 0);
-    CHECK_INT(press_flush(p, &err), 0);
-    press_free(p);
-    CHECK_INT(outlet_end(o, NULL, &err), 0);
-    outlet_free(o);
+    compressor_drop(f[1]);
+    CHECK_INT(compressor_finish(f[2], "c", NULL, NULL, &err), 0);
+    CHECK_INT(compressor_finish(f[0], "a", NULL, NULL, &err), 0);
+    CHECK_INT(compressor_flush(p, &err), 0);
+    compressor_free(p);
+    CHECK_INT(archive_writer_end(o, NULL, &err), 0);
+    archive_writer_free(o);
     CHECK_INT(shell("test \"$(echo out/*)\" = 'out/a out/c'"), 0);
     CHECK_INT(gunzip(read_file("out/c"), &back, &size, 1), 2);
     CHECK_MEM(back.data, back.len, text.data, text.len);
@@ -307,72 +307,74 @@ static void note_check(void *arg, struct text text)
  * left behind is no harm. */
 static void others_work_meanwhile(void)
 {
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct pool *pool = NULL;
-    struct press *p = NULL;
-    struct press_file *f = NULL;
+    struct compressor *p = NULL;
+    struct compressor_file *f = NULL;
     struct err err = {0};
     struct buf text = {0};
     make_text(&text, 3 << 19);
-    CHECK_INT(outlet_body_new(&o), 0);
+    CHECK_INT(archive_writer_body_new(&o), 0);
     CHECK_INT(pool_new(2, "two", &pool), 0);
-    CHECK_INT(press_new(pool, o, &(struct press_options){.level = 1, .check = note_check}, &p), 0);
-    CHECK_INT(press_open(p, &err, &f), 0);
-    CHECK_INT(press_text(f, (struct text){text.data, text.len}, &err), 0);
+    CHECK_INT(
+        compressor_new(pool, o, &(struct compressor_options){.level = 1, .check = note_check}, &p),
+        0);
+    CHECK_INT(compressor_open(p, &err, &f), 0);
+    CHECK_INT(compressor_text(f, (struct text){text.data, text.len}, &err), 0);
     for (int i = 0; i < 12000 && !checked; i++)
         usleep(10000);
     CHECK(checked > 1 << 20);
-    CHECK_INT(press_text(f, (struct text){text.data, text.len}, &err), 0);
-    press_drop(f);
-    press_free(p);
-    outlet_free(o);
+    CHECK_INT(compressor_text(f, (struct text){text.data, text.len}, &err), 0);
+    compressor_drop(f);
+    compressor_free(p);
+    archive_writer_free(o);
     pool_free(pool);
     buf_done(&text);
 }
 
 /* ---- the tar --------------------------------------------------------------------------------- */
 
-static int add(struct outlet *o, const char *name, const char *content, struct err *err)
+static int add(struct archive_writer *o, const char *name, const char *content, struct err *err)
 {
-    struct outlet_file *f = NULL;
-    int rc = outlet_file_new(o, err, &f);
+    struct archive_writer_file *f = NULL;
+    int rc = archive_writer_file_new(o, err, &f);
     if (rc == 0)
-        rc = outlet_file_write(f, text_of(content), err);
+        rc = archive_writer_file_write(f, text_of(content), err);
     if (rc < 0)
-        return outlet_file_drop(f), rc;
-    return outlet_file_finish(f, name, err);
+        return archive_writer_file_drop(f), rc;
+    return archive_writer_file_finish(f, name, err);
 }
 
 static void a_tar_goes_as_it_is_made(void)
 {
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct disk_budget budget = {.limit = 100};
-    struct outlet_file *open = NULL;
+    struct archive_writer_file *open = NULL;
     struct buf out = {0};
     struct err err = {0};
     char path[100];
     int rc;
-    if (!begin() || !CHECK_INT(outlet_tar_new(folder, &budget, 86400, &o), 0))
+    if (!begin() || !CHECK_INT(archive_writer_tar_new(folder, &budget, 86400, &o), 0))
         return;
-    CHECK(outlet_is_tar(o));
-    CHECK_INT(outlet_send(o, 100, &out, &err), ERR_END);
-    CHECK_INT(outlet_file_new(o, &err, &open), 0);
-    CHECK_INT(outlet_file_write(open, TEXT("late"), &err), 0);
+    CHECK(archive_writer_is_tar(o));
+    CHECK_INT(archive_writer_send(o, 100, &out, &err), ERR_END);
+    CHECK_INT(archive_writer_file_new(o, &err, &open), 0);
+    CHECK_INT(archive_writer_file_write(open, TEXT("late"), &err), 0);
     CHECK_INT(add(o, "a/b.txt", "hello", &err), 0);
     CHECK_INT(add(o, "empty", "", &err), 0);
     CHECK_INT(budget.used, 9);
-    while ((rc = outlet_send(o, 3, &out, &err)) == 0)
+    while ((rc = archive_writer_send(o, 3, &out, &err)) == 0)
         ;
     CHECK_INT(rc, ERR_END);
     CHECK_INT(budget.used, 4);
     CHECK_INT(out.len,
               512 + 512 + 512); /* a header with a block, a header: what is open is not there yet */
-    CHECK_INT(outlet_file_finish(open, "last", &err), 0);
-    while (outlet_send(o, 1000, &out, &err) == 0)
+    CHECK_INT(archive_writer_file_finish(open, "last", &err), 0);
+    while (archive_writer_send(o, 1000, &out, &err) == 0)
         ;
-    CHECK_INT(outlet_end(o, &out, &err), 0);
+    CHECK_INT(archive_writer_end(o, &out, &err), 0);
     CHECK_INT(budget.used, 0);
-    outlet_free(o);
+    archive_writer_free(o);
     snprintf(path, sizeof path, "%s/t.tar", folder);
     FILE *f = fopen(path, "wb");
     if (CHECK(f)) {
@@ -390,21 +392,21 @@ static void a_tar_goes_as_it_is_made(void)
 static void the_disk_budget_is_kept(void)
 {
     struct disk_budget budget = {.limit = 10};
-    struct outlet *o[2] = {0};
+    struct archive_writer *o[2] = {0};
     struct err err = {0};
     if (!begin())
         return;
     for (int i = 0; i < 2; i++)
-        CHECK_INT(outlet_tar_new(folder, &budget, 0, &o[i]), 0);
+        CHECK_INT(archive_writer_tar_new(folder, &budget, 0, &o[i]), 0);
     CHECK_INT(add(o[0], "a", "1234567", &err), 0);
     CHECK_INT(add(o[1], "b", "1234", &err), -ENOSPC);
     CHECK(strstr(err.text, "spool-size"));
     err_done(&err);
     CHECK_INT(budget.used, 7);
     CHECK_INT(add(o[1], "b", "123", &err), 0);
-    outlet_free(o[0]);
+    archive_writer_free(o[0]);
     CHECK_INT(budget.used, 3);
-    outlet_free(o[1]);
+    archive_writer_free(o[1]);
     CHECK_INT(budget.used, 0);
     end();
 }
@@ -413,12 +415,12 @@ static void bad_names_are_refused(void)
 {
     static const char *const bad[] = {"", "/a", "a/", "../a", "a/../b"};
     for (int dir = 0; dir < 2; dir++) {
-        struct outlet *o = NULL;
+        struct archive_writer *o = NULL;
         struct err err = {0};
         if (!begin())
             return;
-        CHECK_INT(dir ? outlet_dir_new(folder, "o", false, &err, &o)
-                      : outlet_tar_new(folder, NULL, 0, &o),
+        CHECK_INT(dir ? archive_writer_dir_new(folder, "o", false, &err, &o)
+                      : archive_writer_tar_new(folder, NULL, 0, &o),
                   0);
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             CHECK_INT(add(o, bad[i], "x", &err), -EINVAL);
@@ -431,7 +433,7 @@ static void bad_names_are_refused(void)
             CHECK_INT(add(o, "once/below", "y", &err), -ENOTDIR);
             err_done(&err);
         }
-        outlet_free(o);
+        archive_writer_free(o);
         CHECK_INT(shell("test -z \"$(ls -A)\""), 0); /* not ended: nothing is left */
         end();
     }
@@ -441,9 +443,9 @@ static void bad_names_are_refused(void)
 
 static int make_dir(const char *path, bool force, const char *content)
 {
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct err err = {0};
-    int rc = outlet_dir_new(folder, path, force, &err, &o);
+    int rc = archive_writer_dir_new(folder, path, force, &err, &o);
     if (rc == 0)
         rc = add(o, "x/new", content, &err);
     if (rc == 0)
@@ -452,10 +454,10 @@ static int make_dir(const char *path, bool force, const char *content)
         char script[100];
         snprintf(script, sizeof script, "! test -e %s/x/new", path);
         CHECK_INT(shell(script), 0); /* not before its end */
-        rc = outlet_end(o, NULL, &err);
+        rc = archive_writer_end(o, NULL, &err);
     }
     CHECK(rc == 0 || err.text[0]);
-    outlet_free(o);
+    archive_writer_free(o);
     err_done(&err);
     return rc;
 }
@@ -504,52 +506,53 @@ static void it_stays_below_the_output_directory(void)
 
 static void what_dead_runs_left_is_removed(void)
 {
-    struct outlet *o = NULL;
+    struct archive_writer *o = NULL;
     struct err err = {0};
-    if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+    if (!begin() || !CHECK_INT(archive_writer_dir_new(folder, "out", false, &err, &o), 0))
         return;
     CHECK_INT(add(o, "a", "1", &err), 0);
     CHECK_INT(shell("mkdir -p .dftracerd-0123/made/b keep && echo >.dftracerd-0123/made/b/c"), 0);
-    outlet_clean(folder);
+    archive_writer_clean(folder);
     CHECK_INT(
         shell(
             "! test -e .dftracerd-0123 && test -d keep && test $(ls -d .dftracerd-* | wc -l) = 1"),
         0);
-    CHECK_INT(outlet_end(o, NULL, &err), 0); /* that of the run that goes on was left alone */
-    outlet_free(o);
+    CHECK_INT(archive_writer_end(o, NULL, &err),
+              0); /* that of the run that goes on was left alone */
+    archive_writer_free(o);
     CHECK_INT(shell("test $(cat out/a) = 1 && test \"$(echo .dftracerd-*)\" = '.dftracerd-*'"), 0);
-    outlet_clean("/nowhere/at/all");
+    archive_writer_clean("/nowhere/at/all");
     end();
 }
 
 /* A limit on the size of files stands for the full disk. */
 static void a_full_disk_leaves_nothing(void)
 {
-    struct outlet *o = NULL;
-    struct press *p = NULL;
-    struct press_file *f = NULL;
+    struct archive_writer *o = NULL;
+    struct compressor *p = NULL;
+    struct compressor_file *f = NULL;
     struct err err = {0};
     struct rlimit old, small;
     struct buf text = {0};
     int rc = 0;
-    if (!begin() || !CHECK_INT(outlet_dir_new(folder, "out", false, &err, &o), 0))
+    if (!begin() || !CHECK_INT(archive_writer_dir_new(folder, "out", false, &err, &o), 0))
         return;
     make_text(&text, 1 << 20);
     signal(SIGXFSZ, SIG_IGN);
     CHECK_INT(getrlimit(RLIMIT_FSIZE, &old), 0);
     small = (struct rlimit){1000000, old.rlim_max};
     CHECK_INT(setrlimit(RLIMIT_FSIZE, &small), 0);
-    CHECK_INT(press_new(NULL, o, &(struct press_options){.level = 1}, &p), 0);
-    CHECK_INT(press_open(p, &err, &f), 0);
+    CHECK_INT(compressor_new(NULL, o, &(struct compressor_options){.level = 1}, &p), 0);
+    CHECK_INT(compressor_open(p, &err, &f), 0);
     for (int i = 0; i < 100 && rc == 0; i++)
-        rc = press_text(f, (struct text){text.data, text.len}, &err);
+        rc = compressor_text(f, (struct text){text.data, text.len}, &err);
     CHECK_INT(setrlimit(RLIMIT_FSIZE, &old), 0);
     CHECK_INT(rc, -EFBIG);
     CHECK(strstr(err.text, "cannot write"));
     err_done(&err);
-    press_drop(f);
-    press_free(p);
-    outlet_free(o);
+    compressor_drop(f);
+    compressor_free(p);
+    archive_writer_free(o);
     CHECK_INT(shell("test -z \"$(ls -A)\""), 0);
     buf_done(&text);
     end();
@@ -576,29 +579,29 @@ static void many_threads_need_no_more_memory(void)
 {
     struct budget budget = {.memory_limit = 56 << 20};
     struct pool *pool = NULL;
-    struct outlet *o = NULL;
-    struct press *p = NULL;
-    struct press_file *f = NULL;
+    struct archive_writer *o = NULL;
+    struct compressor *p = NULL;
+    struct compressor_file *f = NULL;
     struct err err = {0};
     if (!begin() || !CHECK_INT(pool_new(64, "test", &pool), 0) ||
-        !CHECK_INT(outlet_tar_new(folder, NULL, 0, &o), 0))
+        !CHECK_INT(archive_writer_tar_new(folder, NULL, 0, &o), 0))
         return;
-    const struct press_options options = {.level = 1, .budget = &budget, .check = look};
-    if (!CHECK_INT(press_new(pool, o, &options, &p), 0))
+    const struct compressor_options options = {.level = 1, .budget = &budget, .check = look};
+    if (!CHECK_INT(compressor_new(pool, o, &options, &p), 0))
         return;
     CHECK(budget.memory_used <= budget.memory_limit / 4);
     for (int i = 0; i < 40; i++) {
         char name[16];
         snprintf(name, sizeof name, "%d", i);
-        CHECK_INT(press_open(p, &err, &f), 0);
-        CHECK_INT(press_text(f, TEXT("a line\n"), &err), 0);
-        CHECK_INT(press_finish(f, name, NULL, NULL, &err), 0);
+        CHECK_INT(compressor_open(p, &err, &f), 0);
+        CHECK_INT(compressor_text(f, TEXT("a line\n"), &err), 0);
+        CHECK_INT(compressor_finish(f, name, NULL, NULL, &err), 0);
     }
-    CHECK_INT(press_flush(p, &err), 0);
+    CHECK_INT(compressor_flush(p, &err), 0);
     CHECK(most_at_work >= 1 && most_at_work <= 2);
-    press_free(p);
+    compressor_free(p);
     CHECK_INT(budget.memory_used, 0);
-    outlet_free(o);
+    archive_writer_free(o);
     pool_free(pool);
     err_done(&err);
     end();
