@@ -99,7 +99,7 @@ struct document {
         const void *object;
         size_t member, item;
         bool begun, in_list, whole_items; /* whole_items: items have no lists */
-    } open[DOCUMENT_DEPTH_MAX];           /* the objects around the present position */
+    } open[DOCUMENT_DEPTH_MAX];           /* the objects around the current position */
     unsigned depth;
     int64_t node; /* depth of the last item, in a list whose items nest; -1: none */
 };

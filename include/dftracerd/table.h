@@ -94,7 +94,7 @@ struct table_ops {
 
     /* The number of parts whose keys are all in the table; 0: not known. */
     unsigned (*whole_parts)(const struct table *t);
-    /* The codes of such a part, or of the present block. */
+    /* The codes of such a part, or of the current block. */
     void (*codes)(const struct table *t, uint64_t part, size_t column, struct vector *ret);
     /* COLUMN_ flags by column; known[i] is false if they can only be found by reading. */
     int (*survey)(const struct table *t, bool *known, unsigned *ret);

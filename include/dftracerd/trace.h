@@ -90,7 +90,7 @@ int trace_reader_open(int fd, const struct trace_reader_options *options,
                       const struct trace_checkpoint *from, struct err *err,
                       struct trace_reader **ret);
 void trace_reader_close(struct trace_reader *r);
-/* Reads the next text. Returns the bytes written (> 0), 0 at the present end of the file (a later
+/* Reads the next text. Returns the bytes written (> 0), 0 at the current end of the file (a later
  * call continues if the file has grown meanwhile), or -errno. Corrupt data is not an error: it is
  * recorded, and reading continues. */
 ssize_t trace_reader_read(struct trace_reader *r, char *out, size_t len);
@@ -172,7 +172,7 @@ struct trace_chunker;
 int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to,
                       struct trace_chunker **ret);
 void trace_chunker_free(struct trace_chunker *c);
-/* Returns 0 and a *new* chunk (trace_chunk_done frees its text), ERR_END at the present end of the
+/* Returns 0 and a *new* chunk (trace_chunk_done frees its text), ERR_END at the current end of the
  * file, -errno or -ENOMEM. `finish`: the file will not grow, so a last unterminated line is
  * delivered. Otherwise, at the end of the file, a chunk of the complete lines so far is delivered
  * with ended=false, and the same chunk is delivered again, longer, when the file has grown. */

@@ -1,10 +1,10 @@
 /* query.h - the types that all folders of the engine share: a query, a worker that scans it, and
- * the present chunk and batch of the worker.
+ * the current chunk and batch of the worker.
  *
  * Used by:   engine/ and answers.
  * Path:      query_open (plan/) fills struct query: files, tests, places; columns are added to it
  *            (derived/). A scan (scan/) makes a scan_worker for each thread, which scans one place
- *            after another: scan_chunk is its present chunk, scan_batch a number of rows of it.
+ *            after another: scan_chunk is its current chunk, scan_batch a number of rows of it.
  * Threads:   struct query belongs to one thread until it is scanned; then it does not change but
  *            for the members with a lock or atomics. A scan_worker, its chunk and its batches: one
  *            thread at a time; several workers of one query may run at once.
@@ -134,7 +134,7 @@ struct scan_worker {
     struct scan_batch batch;
     uint64_t serial; /* of the chunk, from 1 */
     /* The first error of the chunk. From then on no value is read: see no_values. The scan ends
-     * with the present batch. */
+     * with the current batch. */
     int error;
     /* used for values if no memory is left: the scan fails, so nobody reads them */
     _Alignas(64) uint64_t spare[SCAN_BATCH + SCAN_WORDS];

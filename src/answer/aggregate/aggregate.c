@@ -40,7 +40,7 @@ struct aggregate {
     unsigned passes;
     struct best_rows *best;     /* NULL: rows are read from groups */
     struct value *kept;         /* all rows by their values, of `best`, when they are known; NULL */
-    size_t kept_count, kept_at; /* rows; the first row of the present block */
+    size_t kept_count, kept_at; /* rows; the first row of the current block */
 };
 
 static struct aggregate *of(const struct table *t)

@@ -127,7 +127,7 @@ static void sift_down(struct best_rows *b)
     b->heap[at] = place;
 }
 
-/* Stores the present row at the place. */
+/* Stores the current row at the place. */
 static void put_row(struct best_rows *b, size_t place, const uint64_t *keys)
 {
     size_t columns = b->plan->column_count, width = b->plan->width;

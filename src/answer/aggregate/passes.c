@@ -26,8 +26,8 @@ struct pass_filter {
     struct group_map map[SETS]; /* of the prefixes that this worker has met */
     uint32_t *rank[SETS];       /* by their number: place in the order */
     uint32_t cap[SETS];
-    bool bound[SETS];       /* the map knows the present chunk */
-    struct chunk_span span; /* of the present chunk */
+    bool bound[SETS];       /* the map knows the current chunk */
+    struct chunk_span span; /* of the current chunk */
     uint32_t group[SCAN_BATCH];
     uint16_t rows[SCAN_BATCH];
 };

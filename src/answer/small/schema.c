@@ -9,7 +9,7 @@
 
 struct worker {
     struct columns_seen columns;
-    uint64_t *mask; /* selected rows of the present chunk */
+    uint64_t *mask; /* selected rows of the current chunk */
     size_t mask_words;
 };
 struct run {

@@ -15,7 +15,7 @@ struct visit {
     const uint64_t *mask; /* selected rows of the chunk; NULL: all */
     struct column column;
     struct column_seen *seen;
-    uint64_t rows[SCAN_WORDS]; /* of the present block: selected and not null */
+    uint64_t rows[SCAN_WORDS]; /* of the current block: selected and not null */
 };
 
 static bool has_row(const struct visit *v, uint32_t i)

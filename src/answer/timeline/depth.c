@@ -65,7 +65,7 @@ static uint32_t nest_items(const struct call_item *items, uint32_t n, uint32_t *
     return levels;
 }
 
-/* Sorts by depth, items of equal depth in their present order. */
+/* Sorts by depth, items of equal depth in their current order. */
 static void order_by_depth(const uint32_t *depth, uint32_t n, uint32_t levels, uint32_t *order,
                            uint32_t *ends)
 {

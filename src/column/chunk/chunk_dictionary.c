@@ -81,7 +81,7 @@ static uint32_t find_known(struct dictionary *d, uint8_t type, const char *ptr, 
     return (uint32_t)d->texts.count++;
 }
 
-/* ---- texts of the present chunk -------------------------------------------------------------- */
+/* ---- texts of the current chunk -------------------------------------------------------------- */
 
 static struct dictionary_slot *free_slot(const struct dictionary *d, uint64_t a, uint64_t b,
                                          uint32_t len)

@@ -19,7 +19,7 @@ struct dictionary_text {
     uint8_t type, size_class;
     bool hashed;
 };
-/* A text of the present chunk if `stamp` is that of the dictionary, else free. */
+/* A text of the current chunk if `stamp` is that of the dictionary, else free. */
 struct dictionary_slot {
     uint64_t a, b;
     uint32_t len, code, text;
@@ -27,7 +27,7 @@ struct dictionary_slot {
     uint8_t type, size_class;
 };
 struct dictionary {
-    /* texts of the present chunk: few enough to stay in the cache */
+    /* texts of the current chunk: few enough to stay in the cache */
     struct dictionary_slot *slots;
     uint32_t slot_count;
     uint16_t stamp;

@@ -1,4 +1,4 @@
-/* bind.c - binds sources to the present chunk of a worker. */
+/* bind.c - binds sources to the current chunk of a worker. */
 #include "engine/derived/bind.h"
 #include "engine/derived/times.h"
 

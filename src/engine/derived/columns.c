@@ -1,4 +1,4 @@
-/* columns.c - the columns of a query in the present chunk and batch, as answers read them. */
+/* columns.c - the columns of a query in the current chunk and batch, as answers read them. */
 #include "engine/derived/columns.h"
 
 #include "engine/derived/batch.h"

@@ -44,7 +44,7 @@ void covered_drop(struct covered *c);
 /* Returns true if calls of this place may be covered by calls in chunks of other ranks. For ranks
  * other than 0. */
 bool covered_by_others(const struct query *q, size_t position);
-/* Sets *ret to the covered calls of the present chunk, borrowed from the query; NULL: all calls
+/* Sets *ret to the covered calls of the current chunk, borrowed from the query; NULL: all calls
  * count. Returns 0 or a negative error. */
 int covered_rows(struct scan_worker *w, const uint64_t **ret);
 void covered_files_free(struct covered_files *f, struct budget *budget);

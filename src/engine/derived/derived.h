@@ -1,5 +1,5 @@
 /* derived.h - the implementation of columns: a source is a column that the query uses, a bound is
- * the source in the present chunk of a worker.
+ * the source in the current chunk of a worker.
  *
  * Used by:   filter/, within and covered calls; answers use columns.h.
  * Path:      source_of adds a source to the query. Its kind (struct derived, see the table in
@@ -70,7 +70,7 @@ struct lane {
     const uint64_t *valid;
 };
 
-/* A source in the present chunk of the worker. */
+/* A source in the current chunk of the worker. */
 struct bound {
     const struct source *source;
     uint64_t serial; /* of the chunk it was bound to; 0 = never */

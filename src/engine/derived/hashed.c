@@ -106,7 +106,7 @@ static int resolve_one(struct scan_worker *w, enum index_name_kind kind, uint32_
     return add_resolved(w, kind, hash, name, by_process);
 }
 
-/* Finds the name of a hash in the present file. The worker keeps it. Returns NULL without
+/* Finds the name of a hash in the current file. The worker keeps it. Returns NULL without
  * memory. */
 static const struct resolved_name *resolve_hash(struct scan_worker *w, enum index_name_kind kind,
                                                 uint32_t hash)

@@ -46,7 +46,7 @@ void within_part_of(const struct query *q, const uint64_t *thread, struct within
     ret->count = in->first.at[scope + 1] - in->first.at[scope];
 }
 
-/* A cursor over the rows of a batch. For the present row: its times, the spans of its scope, and
+/* A cursor over the rows of a batch. For the current row: its times, the spans of its scope, and
  * the position of the first span that it overlaps. */
 struct walk {
     const struct query *query;

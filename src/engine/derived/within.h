@@ -43,7 +43,7 @@ struct within { /* filled by within_open */
 void within_free(struct within *w);
 /* Returns true if within_skips and within_select are to be called. */
 bool within_filters(const struct query *q);
-/* Returns true if no object of the present chunk overlaps any span. */
+/* Returns true if no object of the current chunk overlaps any span. */
 bool within_skips(struct scan_worker *w);
 /* Sets `mask` to the selected rows of the batch that overlap a span of their scope. */
 void within_select(struct scan_batch *b, uint64_t *mask);

@@ -34,7 +34,7 @@ static inline bool test_is_leaf(const struct test *t)
     return t->type == TEST_LEAF || t->type == TEST_CLASS;
 }
 struct test_mode;
-/* A test in the present chunk of a worker. */
+/* A test in the current chunk of a worker. */
 struct test_state {
     enum tri tri;
     enum tri known;               /* the result that is ignored if pruning is disabled */
@@ -61,7 +61,7 @@ bool test_may_match_file(const struct query *q, const struct test *t,
                          const struct index_file *file);
 /* ---- tests in a chunk: the worker keeps errors ----------------------------------------------- */
 
-/* Binds a test to the present chunk, and returns which rows pass. */
+/* Binds a test to the current chunk, and returns which rows pass. */
 enum tri test_bind(struct scan_worker *w, const struct test *t);
 /* After test_bind: marks sources that have the same value in all selected rows. */
 void test_bind_only(struct scan_worker *w, const struct test *root);

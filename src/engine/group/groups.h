@@ -156,7 +156,7 @@ struct pick {
 struct acc {
     const struct acc_spec *spec;
     size_t at, bytes;         /* of its slot in a record */
-    VEC(uint32_t) doubles_at; /* by group: entry + 1 of the present chunk */
+    VEC(uint32_t) doubles_at; /* by group: entry + 1 of the current chunk */
     struct group_table pairs; /* (group, key) */
     union {
         struct vec list;            /* of items that the kind defines */
@@ -165,7 +165,7 @@ struct acc {
 };
 struct groups_of_set {
     struct group_map map;
-    bool bound; /* group_map_chunk was called for the present chunk */
+    bool bound; /* group_map_chunk was called for the current chunk */
     /* for each group: its count, then slots */
     char *records;
     bool borrowed; /* they are memory of a message */

@@ -19,7 +19,7 @@
 #define GROUP_KEYS_MAX 32
 
 enum group_method { GROUP_CODES, GROUP_PACKED, GROUP_HASH };
-struct group_key { /* one key column in the present chunk */
+struct group_key { /* one key column in the current chunk */
     const struct source *source;
     bool constant, coded, same; /* same: its codes are those of a key before it */
     uint64_t key;               /* of a constant */

@@ -15,7 +15,7 @@ struct group_worker {
     const struct grouping *grouping;
     void *own;                         /* of group_hooks */
     uint64_t rows, all_rows;           /* since the last fold; in total */
-    VEC(struct doubles_entry) entries; /* of the present chunk, in the order of first use */
+    VEC(struct doubles_entry) entries; /* of the current chunk, in the order of first use */
     struct dense_sums **dense_sums;    /* by set; NULL: the set has none */
     unsigned counter; /* the accumulator whose slots count the batch's rows; UINT_MAX: none */
     uint32_t group[SCAN_BATCH]; /* of the selected rows */
@@ -63,7 +63,7 @@ int number_add_f64(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
 /* Adds n values of one group. */
 int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t group,
                    const int64_t *values, uint32_t n, bool nano);
-/* Returns the entry of the group in the present chunk, or NULL without memory. */
+/* Returns the entry of the group in the current chunk, or NULL without memory. */
 struct doubles_entry *number_doubles(struct group_worker *w, unsigned set, unsigned acc,
                                      uint32_t group);
 

@@ -73,7 +73,7 @@ static int callback_result(const struct scan_worker *w, int rc)
     return w->error ? w->error : rc;
 }
 
-/* Passes the gathered rows to the sink. The present batch stays valid, but not its lanes. */
+/* Passes the gathered rows to the sink. The current batch stays valid, but not its lanes. */
 static int flush_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     struct gathered *g = &w->gathered;

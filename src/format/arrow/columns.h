@@ -15,7 +15,7 @@
 
 enum { ARROW_BATCH = 65536, ARROW_RECENT = 256 }; /* rows of a batch */
 
-/* A column that is a key: the bits of each rank of the present part, once that rank has occurred.
+/* A column that is a key: the bits of each rank of the current part, once that rank has occurred.
  */
 enum { NOT_SEEN, SEEN_BEFORE, MET_NULL };
 struct arrow_ranks {
@@ -33,7 +33,7 @@ struct arrow_staged {
     struct arrow_ranks ranks; /* if it is a key */
     struct intern *texts;
     uint32_t recent[ARROW_RECENT]; /* by the address of a text: its probable code */
-    void *values;                  /* of the present batch */
+    void *values;                  /* of the current batch */
     uint64_t *valid;
     size_t nulls;
 };
@@ -82,7 +82,7 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
 
 /* ---- fill.c ---------------------------------------------------------------------------- */
 
-/* Appends the present block to the r->rows rows of the columns. */
+/* Appends the current block to the r->rows rows of the columns. */
 int arrow_fill_block(struct arrow_rows *r, const struct table_block *b, struct err *err);
 
 #endif

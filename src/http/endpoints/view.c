@@ -231,7 +231,7 @@ static int choose_mode(struct request *rq, struct state *s)
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
 }
 
-/* True if the client wants the present state, and no files read for it. */
+/* True if the client wants the current state, and no files read for it. */
 static bool no_wait(const struct request *rq)
 {
     const struct param *wait = request_param(rq, "wait");

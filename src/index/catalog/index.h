@@ -86,7 +86,7 @@ struct index {
     uint64_t generation, generation_stored, generation_opened;
     struct index_progress progress; /* sums over all entries (index/files.c) */
     int64_t progress_until_ns; /* monotonic: while files are queued, sums are kept until then */
-    struct snapshot *current;  /* snapshot of the present state, created on first use, or NULL */
+    struct snapshot *current;  /* snapshot of the current state, created on first use, or NULL */
     struct snapshot *oldest, *newest;
     VEC(struct part_fact) forks; /* forks in the files of the last snapshot (forks.c) */
     struct hash_index fork_index;

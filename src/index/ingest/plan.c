@@ -33,7 +33,7 @@ static bool edges_prove(const struct index_file *f)
     return f->file_bytes <= 2ull * EDGE_BYTES || (f->format == TRACE_GZIP && f->members == 1);
 }
 
-/* How the present file relates to the indexed one. */
+/* How the current file relates to the indexed one. */
 enum relation { SAME, SAME_CONTENT, GROWN, OTHER };
 
 /* The run concerns the same file, or the same part of the same archive. */

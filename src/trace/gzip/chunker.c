@@ -105,7 +105,7 @@ static uint64_t nominal_end(const struct trace_chunker *c)
     return c->start / c->size * c->size + c->size - c->start;
 }
 
-/* Returns 1, 0 at the present end of the file, or -errno. */
+/* Returns 1, 0 at the current end of the file, or -errno. */
 static int fill_buffer(struct trace_chunker *c, bool finish)
 {
     uint64_t end = nominal_end(c);

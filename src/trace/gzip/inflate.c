@@ -3,7 +3,7 @@
  *
  * zlib decodes a block again from its start, and text that was delivered already is dropped, in
  * three cases: ISA-L reports an error (the result of zlib counts), the end of the block is
- * ambiguous, or the present end of the file is reached: ISA-L decodes several literals at a step
+ * ambiguous, or the current end of the file is reached: ISA-L decodes several literals at a step
  * and holds the last ones back, while zlib returns every byte that the bits decide.
  */
 #include "trace/gzip/inflate.h"

@@ -56,7 +56,7 @@ int block_parse(const uint8_t *data, size_t len, unsigned bit, struct block *ret
 
 enum inflate_status {
     INFLATE_OUTPUT_FULL, /* `out` is full */
-    INFLATE_NEEDS_INPUT, /* at the present end of the file */
+    INFLATE_NEEDS_INPUT, /* at the current end of the file */
     INFLATE_END,         /* end of the block */
     INFLATE_FAILED       /* the data are corrupt, or the end of the block is ambiguous */
 };
@@ -89,10 +89,10 @@ struct inflate {
     struct inflate_isal *isal; /* NULL: zlib alone */
     z_stream z;
     uint64_t z_bit;      /* position of z between blocks; UINT64_MAX: undefined */
-    uint64_t bit;        /* start of the present block in the file (byte * 8 + bit) */
-    uint64_t block_text; /* text bytes of the present block so far */
+    uint64_t bit;        /* start of the current block in the file (byte * 8 + bit) */
+    uint64_t block_text; /* text bytes of the current block so far */
     uint64_t skip;       /* bytes that zlib decodes again after a failure of ISA-L */
-    bool by_isal;        /* ISA-L decodes the present block */
+    bool by_isal;        /* ISA-L decodes the current block */
     bool only_zlib;      /* zlib decodes all following blocks */
     int64_t mean_text;   /* mean text bytes of the last blocks */
     struct block block;
@@ -106,7 +106,7 @@ int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine);
 void inflate_close(struct inflate *f);
 /* Sets the position to a bit of the file, with the text before it (none at a member's start). */
 void inflate_start(struct inflate *f, uint64_t bit, const uint8_t *window, uint32_t window_len);
-/* Reads the header of the block at f->bit. Returns 0, -EAGAIN at the present end of the file,
+/* Reads the header of the block at f->bit. Returns 0, -EAGAIN at the current end of the file,
  * ERR_CORRUPT or -ENOMEM. */
 int inflate_block_begin(struct inflate *f);
 /* Reads the text of the block. After INFLATE_END f->bit is the end of the block, and `out` must not

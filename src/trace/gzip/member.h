@@ -12,7 +12,7 @@
 int member_parse_header(const uint8_t *data, size_t len);
 /* Checks the 8 bytes after the deflate stream. */
 bool member_trailer_fits(const uint8_t *trailer, uint32_t crc, uint64_t text_len);
-/* Moves the input to the next four bytes that begin a header. Returns 1, or 0 at the present end of
+/* Moves the input to the next four bytes that begin a header. Returns 1, or 0 at the current end of
  * the file. */
 int member_find_magic(struct input *in);
 /* Returns 1 if a member that can be inflated starts at `offset`, 0 if not, -EAGAIN if the file is

@@ -60,7 +60,7 @@ int reader_seek(struct trace_reader *r, const struct trace_checkpoint *from);
 void reader_add_damage(struct trace_reader *r, uint8_t kind, uint64_t from, uint64_t to);
 /* Counts `len` bytes that were written to out. */
 void reader_deliver(struct trace_reader *r, struct output *out, size_t len);
-/* One step of a gzip file (member_read.c). Returns 1 to continue, 0 at the present end of the file,
+/* One step of a gzip file (member_read.c). Returns 1 to continue, 0 at the current end of the file,
  * or -errno. */
 int member_step(struct trace_reader *r, struct output *out);
 /* At a member: skips zeros, with which some writers fill the last disk block or tape record.
