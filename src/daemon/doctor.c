@@ -150,15 +150,16 @@ static bool examine_directory(struct doctor *d, const char *dir)
 {
     struct found found = {0};
     struct stat st;
-    bool there = stat(dir, &st) == 0 && S_ISDIR(st.st_mode);
-    if (!there)
+    if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode)) {
         note(d, fail, "select the directory of your traces with -d",
              "%s: no such directory, or a directory above it cannot be entered", dir);
-    else if (access(dir, X_OK) < 0)
+        return false;
+    }
+    if (access(dir, X_OK) < 0) {
         note(d, fail, "change its permissions (chmod, setfacl), or run as a user of its group",
              "%s: cannot be entered by %s", dir, user_name());
-    if (!there || access(dir, X_OK) < 0)
         return false;
+    }
     find_traces(dir, &found);
     judge_traces(d, dir, &found);
     const char *network = failpoint("doctor.network") ? "NFS" : index_network_name(dir);
@@ -267,7 +268,7 @@ static void examine_runtime_directory(struct doctor *d, const char *dir)
     struct stat st;
     if (lstat(dir, &st) < 0)
         return;
-    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+    if (place_check_own(dir, 022, NULL) == 0)
         note(d, ok, NULL, "runtime directory: %s", dir);
     else
         note(d, fail, "delete it, chmod 700 it, or set $DFTRACERD_RUNTIME_DIR",

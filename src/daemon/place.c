@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int check_own(const char *path, mode_t refused, struct err *err)
+int place_check_own(const char *path, mode_t refused, struct err *err)
 {
     struct stat st;
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -27,7 +27,7 @@ int place_make_own(const char *path, mode_t refused, struct err *err)
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return err_set_param(err, -errno, "index-dir", "cannot create %s: %s", path,
                              strerror(errno));
-    return check_own(path, refused, err);
+    return place_check_own(path, refused, err);
 }
 
 /* Returns the directory that contains a path (*new*); `name`: the last part of the path. */
@@ -50,7 +50,7 @@ static int may_make_own(const char *path, mode_t refused, struct err *err)
     struct stat st;
     bool there = lstat(path, &st) == 0 || errno != ENOENT;
     char *folder = parent_of(path, &name);
-    int rc = there ? check_own(path, refused, err) : 0;
+    int rc = there ? place_check_own(path, refused, err) : 0;
     if (rc == 0 && (!folder || access(there ? path : folder, W_OK | X_OK) < 0))
         rc = err_set_param(err, -errno, "index-dir", "cannot %s %s: %s",
                            there ? "write to" : "create", path, strerror(errno));

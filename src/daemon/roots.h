@@ -35,5 +35,8 @@ int place_output(const struct roots *r, const char *index_path, const char *dir,
  * -EPERM or -ENOTDIR with the reason if it is a symlink, belongs to another user, or has one of the
  * refused mode bits. */
 int place_make_own(const char *path, mode_t refused, struct err *err);
+/* Returns 0 if the path is a directory of this user with none of the mode bits `refused`, otherwise
+ * -ENOTDIR or -EPERM. */
+int place_check_own(const char *path, mode_t refused, struct err *err);
 
 #endif

@@ -5,6 +5,8 @@
 #include "http/exchange/site.h"
 #include "http/metrics/metrics.h"
 
+#include "dftracerd/vec.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,29 +166,24 @@ static const struct object_type checks_type = {"Checks", MEMBERS(members)};
 
 /* ---- the facts ------------------------------------------------------------------------------- */
 
-/* A further site may end, and its texts with it. */
-static int read_directories(struct request *rq, struct check_facts *f)
+struct directories {
+    VEC(const char *) paths;
+};
+
+/* Lists the directories of all sites. The texts are copied, because a site may end. */
+static int read_directories(struct request *rq, struct directories *ret)
 {
     const struct sites *sites = rq->http->sites;
-    const char **paths = NULL;
     int rc = 0;
     for (size_t i = 0; i < atomic_load(&sites->count) && rc == 0; i++) {
         const struct http_options *o = &sites->list[i]->options;
         bool open = site_enter(sites->list[i]);
-        size_t count = open ? o->root_count : 0;
-        const char **grown =
-            arena_alloc(&rq->arena, (f->directory_count + count + 1) * sizeof *grown);
-        rc = grown ? 0 : -ENOMEM;
-        if (grown && paths)
-            memcpy(grown, paths, f->directory_count * sizeof *grown);
-        for (size_t k = 0; k < count && rc == 0; k++) {
-            grown[f->directory_count++] = arena_strdup(&rq->arena, text_of(o->root_paths[k]));
-            rc = grown[f->directory_count - 1] ? 0 : -ENOMEM;
+        for (size_t k = 0; k < o->root_count && open && rc == 0; k++) {
+            const char *path = arena_strdup(&rq->arena, text_of(o->root_paths[k]));
+            rc = path ? vec_push(&ret->paths, path) : -ENOMEM;
         }
-        paths = grown;
         site_leave(sites->list[i]);
     }
-    f->directories = paths;
     return rc;
 }
 
@@ -206,6 +203,7 @@ static int open_checks(struct request *rq)
     struct index *ix = rq->http->options->index;
     struct index_rank_progress *ranks = NULL;
     struct checks *c = rq->state;
+    struct directories directories = {.paths.budget = &rq->budget};
     struct check_facts f = {0};
     struct rlimit files = {0};
     c->version = rq->http->options->version;
@@ -218,13 +216,16 @@ static int open_checks(struct request *rq)
     f.files_damaged = count_corrupt(ix);
     f.open_files = metrics_open_files();
     f.open_files_max = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : UINT64_MAX;
-    int rc = read_directories(rq, &f);
+    int rc = read_directories(rq, &directories);
+    f.directories = directories.paths.at;
+    f.directory_count = directories.paths.count;
     if (rc == 0)
         rc = index_rank_progress(ix, &ranks, &f.rank_count);
     f.ranks = ranks;
     if (rc == 0)
         rc = checks_judge(&f, &rq->arena, c);
     free(ranks);
+    vec_done(&directories.paths);
     return rc;
 }
 

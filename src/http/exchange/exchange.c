@@ -28,6 +28,7 @@ struct exchange *exchange_new(struct http *h, const char *uri)
     x->refs = 1;
     x->fd = -1;
     x->step_bytes = EXCHANGE_STEP_BYTES;
+    x->coding_level = ENCODER_LEVEL;
     x->rq.status = 200;
     x->rq.started_ns = clock_mono_ns();
     pthread_mutex_init(&x->lock, NULL);
@@ -120,9 +121,7 @@ static enum encode_end encode_end_of(const struct exchange *x, const struct buf 
 static int encode_step(struct exchange *x, struct buf *plain, enum encode_end end, struct buf *out)
 {
     if (!x->encoder) {
-        const struct param *level = request_param(&x->rq, "gzip_level");
-        bool given = level && level->set;
-        int rc = encoder_new(x->coding, given ? (int)level->number : ENCODER_LEVEL, &x->encoder);
+        int rc = encoder_new(x->coding, x->coding_level, &x->encoder);
         if (rc < 0)
             return rc;
     }

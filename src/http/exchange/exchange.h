@@ -65,6 +65,7 @@ struct exchange {
     int upload_error;    /* error of rq.upload; its text is in rq.err */
     char content_type[128];
     enum coding coding;
+    int coding_level;
     bool packed;             /* sent as a compressed file, without Content-Encoding: /q/ID/x.gz */
     struct encoder *encoder; /* used by the running job only */
     char etag[72];

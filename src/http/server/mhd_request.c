@@ -496,7 +496,10 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
     x->coding =
         negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
     const struct param *level = request_param(&x->rq, "gzip_level");
-    x->packed = x->packed || (level && level->set);
+    if (level && level->set) {
+        x->coding_level = (int)level->number;
+        x->packed = true;
+    }
     bool fixed = x->rq.endpoint->immediate; /* compressed only if the answer is the same for all */
     if ((!x->rq.endpoint->format_count && !fixed) ||
         x->rq.format == FORMAT_TAR) /* its members are compressed */

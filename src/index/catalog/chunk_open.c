@@ -54,7 +54,6 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
 
     if (rc)
         return rc;
-    texts.valid = NULL; /* the value may be fetched again */
     texts.here = id_here;
     texts.ids = ranks_ids(ix->ranks, ranks_at(ix->ranks, home));
     rc = chunk_view_new(c->value.data, c->value.len, &texts, ret);
@@ -75,7 +74,8 @@ int chunk_open(struct index *ix, const struct snapshot *s, const struct index_fi
     (void)s;
     if (i >= file->chunk_count)
         return -EINVAL;
-    texts.valid = view_chunk_flag(view_of_file(file), i);
+    if (!file->chunks[i].home) /* that of another rank may be fetched again */
+        texts.valid = view_chunk_flag(view_of_file(file), i);
     key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
     rc = file->chunks[i].home ? open_far(ix, file->chunks[i].home, &key, &texts, ret)
                               : open_here(ix, &key, &texts, ret);
