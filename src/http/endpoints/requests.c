@@ -88,7 +88,7 @@ static void fill_row(struct row *row, struct exchange *x)
     name_client(x->rq.client, row->client, sizeof row->client);
     pthread_mutex_lock(&x->lock);
     row->state = state_of(x);
-    row->sent = x->phase == EXCHANGE_STREAMING ? x->sent : 0;
+    row->sent = x->phase >= EXCHANGE_STREAMING ? x->sent : 0;
     pthread_mutex_unlock(&x->lock);
 }
 

@@ -24,7 +24,7 @@ struct exchange *exchange_new(struct http *h, const char *uri)
     if (!x || !(x->uri = arena_strdup(&x->rq.arena, text_of(uri))))
         return free(x), NULL;
     x->http = h;
-    x->sent_uri = uri;
+    x->in.uri_at = uri;
     x->refs = 1;
     x->fd = -1;
     x->step_bytes = EXCHANGE_STEP_BYTES;
@@ -61,7 +61,7 @@ static void exchange_free(struct exchange *x)
     spool_free(x->rq.upload);
     err_done(&x->rq.err);
     arena_done(&x->rq.arena);
-    buf_done(&x->body);
+    buf_done(&x->in.body);
     buf_done(&x->pending);
     buf_done(&x->queued);
     buf_done(&x->spare);
@@ -169,7 +169,7 @@ static void promote_queued(struct exchange *x)
     x->pending = x->queued;
     x->queued = (struct buf){0};
     x->read_at = 0;
-    if (x->ended || x->waiting) /* the next bytes may come late */
+    if (x->output != OUTPUT_MORE) /* the next bytes may come late */
         buf_done(&x->spare);
 }
 
@@ -183,10 +183,11 @@ void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc)
         recycle_buffer(x, fresh);
     *fresh = (struct buf){0};
     if (rc == NEXT_WAIT) {
-        x->waiting = x->waited = true;
+        x->output = OUTPUT_WAITING;
+        x->waited = true;
         x->wake_ns = x->rq.wait_ms ? clock_mono_ns() + x->rq.wait_ms * 1000000 : 0;
     } else if (rc != 0 && rc != NEXT_TURN) {
-        x->ended = true;
+        x->output = OUTPUT_ENDED;
         x->error = rc == ERR_END ? 0 : rc;
     }
     promote_queued(x);
@@ -197,7 +198,7 @@ static void job_more(void *arg);
 /* Submits the next step if less than half a step is pending. Caller holds the lock. */
 static void submit_next(struct exchange *x)
 {
-    if (x->job || x->ended || x->waiting || x->queued.len ||
+    if (x->job || x->output != OUTPUT_MORE || x->queued.len ||
         x->pending.len - x->read_at >= x->step_bytes / 2)
         return;
     x->job = true;
@@ -206,7 +207,7 @@ static void submit_next(struct exchange *x)
     if (exchange_queue(x, job_more) < 0) {
         x->job = false;
         x->refs--;
-        x->ended = true;
+        x->output = OUTPUT_ENDED;
         x->error = ERR_CANCELLED;
     }
 }
@@ -264,22 +265,17 @@ static size_t copy_pending(struct exchange *x, char *out, size_t max)
 ssize_t exchange_read(struct exchange *x, char *out, size_t max)
 {
     pthread_mutex_lock(&x->lock);
-    size_t n = x->gone ? 0 : copy_pending(x, out, max);
-    ssize_t rc = (ssize_t)n;
-    if (x->gone) {
-        rc = -2;
-    } else if (n) {
+    ssize_t n = -2;
+    if (x->phase != EXCHANGE_GONE) {
+        n = (ssize_t)copy_pending(x, out, max);
         submit_next(x);
-    } else if (x->ended) {
-        rc = x->error ? -2 : -1;
-    } else {
-        submit_next(x);
-        rc = x->ended ? -2 : 0;
-        if (rc == 0)
+        if (n == 0 && x->output == OUTPUT_ENDED)
+            n = x->error ? -2 : -1;
+        else if (n == 0)
             exchange_suspend(x);
     }
     pthread_mutex_unlock(&x->lock);
-    return rc;
+    return n;
 }
 
 static void job_rest(void *arg)
@@ -298,7 +294,8 @@ static void job_rest(void *arg)
 bool exchange_rest(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
-    bool idle = x->phase == EXCHANGE_STREAMING && !x->job && !x->ended && !x->rested;
+    bool idle =
+        x->phase == EXCHANGE_STREAMING && !x->job && x->output != OUTPUT_ENDED && !x->rested;
     bool can = idle && (x->rq.endpoint->rest || x->gathered.cap);
     bool rest = can && now - x->stepped_ns > REST_NS;
     if (rest) {
@@ -329,10 +326,10 @@ static bool is_due(struct exchange *x, int64_t now, int64_t gap_ns)
 void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
 {
     pthread_mutex_lock(&x->lock);
-    if (x->waiting && x->phase == EXCHANGE_STREAMING && is_due(x, now, gap_ns)) {
-        x->waiting = false;
+    if (x->output == OUTPUT_WAITING && x->phase == EXCHANGE_STREAMING && is_due(x, now, gap_ns)) {
+        x->output = OUTPUT_MORE;
         submit_next(x);
-        if (x->ended)
+        if (x->output == OUTPUT_ENDED)
             exchange_resume(x);
     }
     pthread_mutex_unlock(&x->lock);
@@ -340,10 +337,9 @@ void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
 
 void exchange_answer_now(struct exchange *x, int code)
 {
-    x->unready = x->phase == EXCHANGE_PARKED;
+    x->aborted_in = x->phase;
     x->phase = EXCHANGE_READY;
-    x->abandoned = true;
-    x->ended = true;
+    x->output = OUTPUT_ENDED;
     x->error = code;
     exchange_resume(x);
 }
@@ -367,11 +363,12 @@ static void stop_work(struct exchange *x, int code)
 static void cancel_locked(struct exchange *x, int code, bool client_gone)
 {
     stop_work(x, code);
-    x->gone |= client_gone;
     if (x->phase >= EXCHANGE_PARKED && x->phase <= EXCHANGE_WORKING)
         exchange_answer_now(x, code);
-    else if (client_gone)
+    if (client_gone) {
+        x->phase = EXCHANGE_GONE;
         exchange_resume(x);
+    }
 }
 
 void exchange_cancel(struct exchange *x, int code, bool client_gone)
@@ -393,8 +390,9 @@ void exchange_end(struct exchange *x)
 void exchange_cut_ended(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
-    if (x->ended_ns && now - x->ended_ns > STILL_NS && x->connection && !x->gone) {
-        x->gone = true;
+    if (x->ended_ns && now - x->ended_ns > STILL_NS && x->connection &&
+        x->phase == EXCHANGE_STREAMING) {
+        x->phase = EXCHANGE_GONE;
         exchange_resume(x);
         shutdown(x->fd, SHUT_RDWR);
     }
@@ -404,8 +402,8 @@ void exchange_cut_ended(struct exchange *x, int64_t now)
 bool exchange_is_moving(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
-    bool taken = !x->waiting && (x->job || now - x->stepped_ns < STILL_NS);
-    bool moving = x->phase == EXCHANGE_STREAMING ? taken : x->phase > EXCHANGE_PARKED;
+    bool read = x->output != OUTPUT_WAITING && (x->job || now - x->stepped_ns < STILL_NS);
+    bool moving = x->phase >= EXCHANGE_STREAMING ? read : x->phase > EXCHANGE_PARKED;
     pthread_mutex_unlock(&x->lock);
     return moving;
 }

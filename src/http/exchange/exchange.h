@@ -6,18 +6,27 @@
  * full, and the content reader submits the next one.
  *
  *   RECEIVING -> PARKED (wait=ready) or FILTERING -> JOINED or WORKING (open) -> READY -> STREAMING
- *   -> closed
+ *   -> completed; GONE from any but the first, when the client has disconnected
  *
  * A parked request holds no snapshot; a short job checks, now and whenever the index has changed,
  * whether the files that it selects are ready, and then calls open(). A request in FILTERING does
  * not wait for the index: its job finds out which files the viewer may see; queue limit, deadline
  * and drain apply to it as to a request in WORKING. A stream whose next() returned NEXT_WAIT is
- * `waiting`: it has no job until the tick finds a reason to resume it.
+ * OUTPUT_WAITING: it has no job until the tick finds a reason to resume it.
  *
- * `lock` guards everything below it in the struct. References are held by libmicrohttpd (until the
- * request is completed), by a submitted job and, for a moment, by the tick. The last one frees the
- * exchange. A request is in the table of exchanges.h from before it is first suspended until it is
- * completed.
+ * Which thread may use what:
+ *
+ *   members             | until the first job | while a job runs | READY and later, without a job
+ *   before `rq`, `in`   | libmicrohttpd's; set once, then read by all
+ *   `rq` to `begun`     | libmicrohttpd's     | the job          | libmicrohttpd's
+ *   `lock` to `sent`    | any thread, under `lock`
+ *   `prev` and `next`   | any thread, under the lock of the table (exchanges.h)
+ *   the rest            | see there
+ *
+ * The lock of the table is taken before `lock`; `lock` before those of the pool and the cache.
+ * References are held by libmicrohttpd (until the request is completed), by a submitted job and,
+ * for a moment, by the tick. The last one frees the exchange. A request is in the table from before
+ * it is first suspended until it is completed.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
 #define DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
@@ -35,7 +44,20 @@ enum exchange_phase {
     EXCHANGE_JOINED, /* another request computes the same answer; counts as one that is opened */
     EXCHANGE_WORKING,
     EXCHANGE_READY,
-    EXCHANGE_STREAMING
+    EXCHANGE_STREAMING,
+    EXCHANGE_GONE
+};
+
+/* Whether next() has more bytes: now, when the index changes or a time has come (NEXT_WAIT), or
+ * never. */
+enum exchange_output { OUTPUT_MORE, OUTPUT_WAITING, OUTPUT_ENDED };
+
+/* An error answer given before the request was complete; the rest of its body is ignored. */
+enum refusal_state {
+    REFUSAL_NONE,
+    REFUSAL_QUEUED,  /* through libmicrohttpd */
+    REFUSAL_SENT,    /* written to the socket, without libmicrohttpd; the connection is closed */
+    REFUSAL_DRAINING /* likewise, but the rest of the body is read first */
 };
 
 /* A step of an answer ends at this size. The next one is submitted when less than half of that is
@@ -46,69 +68,74 @@ enum exchange_phase {
 
 struct http;
 struct site;
-struct exchange {
-    struct http *http;          /* the server, for the files of http/server */
-    struct site *site;          /* rq.http is the site's context */
-    struct request rq;          /* rq.client: *owned*, a reference */
-    char id[72];                /* X-Request-Id */
-    const char *method;         /* as sent; borrowed from libmicrohttpd */
-    char *uri;                  /* as sent, with the query string; in the arena of rq */
-    const char *path;           /* decoded, for logs and routing */
-    bool http10, head, refused; /* refused: an error answer is queued, the body is ignored */
-    bool past, delivered;       /* past: answered without libmicrohttpd; delivered: completely */
-    bool draining;              /* ... and its body, which is still arriving, is discarded */
-    unsigned own_status;        /* of an answer that libmicrohttpd sends by itself, if known */
-    size_t head_bytes;          /* bytes of libmicrohttpd's memory that the request uses */
-    const char *sent_uri;       /* the URI in libmicrohttpd's buffer: only for its position */
+/* The message as it arrives. */
+struct exchange_message {
+    const char *uri_at;        /* the URI in libmicrohttpd's buffer: only for its position */
+    size_t head_bytes;         /* bytes of libmicrohttpd's memory that the request uses */
+    bool http10, head;         /* HTTP/1.0; the method HEAD */
+    const char *if_none_match; /* in the arena, or NULL */
     struct buf body;
     uint64_t body_bytes; /* received so far, including what was not kept */
+    int body_refused;    /* status if there was no memory for the body */
     int upload_error;    /* error of rq.upload; its text is in rq.err */
-    char content_type[128];
+    enum refusal_state refusal;
+    bool delivered;      /* a refusal that was written to the socket is complete */
+    unsigned own_status; /* of an answer that libmicrohttpd sends by itself, if known */
+};
+
+struct exchange {
+    struct http *http;  /* the server, for the files of http/server */
+    struct site *site;  /* rq.http is the site's context */
+    char id[72];        /* X-Request-Id */
+    const char *method; /* as sent; borrowed from libmicrohttpd */
+    char *uri;          /* as sent, with the query string; in the arena of rq */
+    const char *path;   /* decoded, for logs and routing */
+    int fd;
+    int64_t until_ns; /* deadline of the client's `timeout`, 0 = none */
+    struct exchange_message in;
+
+    struct request rq; /* rq.client: *owned*, a reference */
     enum coding coding;
     int coding_level;
-    bool packed;             /* sent as a compressed file, without Content-Encoding: /q/ID/x.gz */
-    struct encoder *encoder; /* used by the running job only */
+    bool packed; /* sent as a compressed file, without Content-Encoding: /q/ID/x.gz */
+    struct encoder *encoder;
     char etag[72];
-    const char *if_none_match; /* in the arena, or NULL */
-    bool not_modified;         /* the client already has this answer */
-    bool shared;               /* the answer is determined by `key` */
+    bool not_modified; /* the client already has this answer */
+    bool shared;       /* the answer is determined by `key` */
     struct cache_key key;
     struct cache_place place;
     struct cache_answer *whole; /* the answer as kept in the cache; nothing is pending then */
     struct cache_place *joined; /* have to get `whole`: READY, libmicrohttpd's thread */
-    struct buf gathered;        /* sent so far, for the cache; used by the running job only */
+    struct buf gathered;        /* sent so far, for the cache */
     size_t gathered_bytes;      /* counted by cache_gather */
-    int64_t until_ns;           /* deadline of the client's `timeout`, 0 = none */
-    int body_refused;           /* status if there was no memory for the body */
-    void *connection;           /* struct MHD_Connection; NULL once completed */
-    int fd;
+    int status;
     atomic_bool begun; /* a worker has started to open() it */
 
     pthread_mutex_t lock;
     int refs;
+    void *connection; /* struct MHD_Connection; NULL once completed */
     enum exchange_phase phase;
-    bool suspended, job, ended;
-    bool rested;           /* has given back memory since the last step */
-    bool waiting, waited;  /* for the index, now or ever: see NEXT_WAIT */
-    int64_t wake_ns;       /* while waiting; 0 = when the index changes */
-    int64_t stepped_ns;    /* start of the last step */
-    int64_t check_ns;      /* time taken to check whether the index is ready for it */
-    uint64_t seen_changes; /* exchanges.changes before the answer last read the index */
-    bool gone;             /* the client disconnected */
-    bool abandoned;        /* answered without waiting for the job of open() */
-    bool unready;          /* ... while it was parked */
-    int64_t ended_ns;      /* when POST /cancel ended it, or 0 */
-    int error;             /* 0 or the error that broke the answer */
-    struct buf pending;    /* bytes ready for the client from `read_at` on */
+    enum exchange_phase aborted_in; /* answered in this phase without waiting for its job, or 0 */
+    enum exchange_output output;
+    int error;          /* of an ended output: 0, or the error that broke the answer */
+    bool suspended;     /* the connection is; resumed by the next bytes */
+    bool job;           /* a job is submitted or runs: one at a time */
+    bool waited;        /* it has returned NEXT_WAIT: `until_ns` is its end, not its deadline */
+    bool rested;        /* has given back memory since the last step */
+    int64_t wake_ns;    /* while OUTPUT_WAITING; 0 = when the index changes */
+    int64_t ended_ns;   /* when POST /cancel ended it, or 0 */
+    struct buf pending; /* bytes ready for the client from `read_at` on */
     size_t read_at;
     struct buf queued; /* follows the pending bytes; empty while there is a job */
     struct buf spare;  /* for the next step */
-    size_t step_bytes; /* size of the present step; set by its job */
     uint64_t sent;
-    int status;
     /* links of the table of unfinished requests; guarded by the table's lock */
     struct exchange *prev, *next;
-    bool listed;
+    /* written by the running job without a lock; read under `lock`, when there is none */
+    int64_t stepped_ns;    /* start of the last step */
+    int64_t check_ns;      /* time taken to check whether the index is ready for it */
+    uint64_t seen_changes; /* exchanges.changes before the answer last read the index */
+    size_t step_bytes;     /* size of the present step */
 };
 
 struct exchange *exchange_new(struct http *h, const char *uri);

@@ -36,7 +36,6 @@ bool exchanges_start(struct exchange *x, bool park)
             all->first->prev = x;
         all->first = x;
         all->count++;
-        x->listed = true;
         exchange_suspend(x);
         if (x->phase == EXCHANGE_READY)
             exchange_resume(x);
@@ -53,12 +52,12 @@ void exchanges_remove(struct exchange *x)
     struct exchanges *all = x->rq.http->exchanges;
     atomic_store(&all->last_ns, clock_mono_ns());
     pthread_mutex_lock(&all->lock);
-    if (x->listed) {
+    if (x->prev || all->first == x) {
         *(x->prev ? &x->prev->next : &all->first) = x->next;
         if (x->next)
             x->next->prev = x->prev;
         all->count--;
-        x->listed = false;
+        x->prev = x->next = NULL;
         pthread_cond_broadcast(&all->left);
     }
     pthread_mutex_unlock(&all->lock);

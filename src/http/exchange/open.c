@@ -31,7 +31,7 @@ void exchange_unpin(struct exchange *x)
 bool exchange_validate(struct exchange *x)
 {
     etag_make(x);
-    x->not_modified = etag_matches(x->if_none_match, x->etag);
+    x->not_modified = etag_matches(x->in.if_none_match, x->etag);
     return x->not_modified;
 }
 
@@ -41,7 +41,7 @@ bool exchange_validate(struct exchange *x)
 static void adopt_answer(struct exchange *x, struct cache_answer *answer)
 {
     x->whole = answer;
-    x->ended = true;
+    x->output = OUTPUT_ENDED;
     x->rq.content_type = answer->content_type;
     x->rq.incomplete = answer->incomplete;
 }
@@ -154,7 +154,7 @@ static void job_turn(void *arg);
 static bool yield_turn(struct exchange *x)
 {
     pthread_mutex_lock(&x->lock);
-    bool wanted = !x->abandoned;
+    bool wanted = x->phase == EXCHANGE_WORKING;
     if (wanted)
         exchange_set_deadline(x);
     pthread_mutex_unlock(&x->lock);
@@ -177,7 +177,7 @@ static void finish_opening(struct exchange *x, int rc, struct buf fresh)
     exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;
-    bool late = x->abandoned; /* its client has got another answer */
+    bool late = x->phase != EXCHANGE_WORKING; /* its client has got another answer, or left */
     if (!late && whole) {
         adopt_answer(x, whole);
         x->joined = joined;
@@ -260,7 +260,7 @@ static bool unpark_request(struct exchange *x)
     bool work = parked && !x->not_modified && needs_work(x);
     if (parked && x->not_modified) {
         x->phase = EXCHANGE_READY;
-        x->ended = true;
+        x->output = OUTPUT_ENDED;
     }
     if (x->phase == EXCHANGE_READY)
         exchange_resume(x);

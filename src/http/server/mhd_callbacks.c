@@ -139,11 +139,11 @@ static int begin_message(struct exchange *x, struct MHD_Connection *c, const cha
 /* Bytes that do not fit are discarded, as those of a body that is too long. */
 static int take_upload(struct exchange *x, struct MHD_Connection *c, const char *data, size_t n)
 {
-    if (x->upload_error)
-        return (x->body_bytes += n) <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
+    if (x->in.upload_error)
+        return (x->in.body_bytes += n) <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
     uint64_t before = spool_size(x->rq.upload);
-    x->upload_error = spool_write(x->rq.upload, (struct text){data, n}, &x->rq.err);
-    if (x->upload_error)
+    x->in.upload_error = spool_write(x->rq.upload, (struct text){data, n}, &x->rq.err);
+    if (x->in.upload_error)
         spool_clear(x->rq.upload);
     else if (before / UPLOAD_PACE != (before + n) / UPLOAD_PACE)
         connection_set_state(c, CONNECTION_ARRIVING);
@@ -153,17 +153,17 @@ static int take_upload(struct exchange *x, struct MHD_Connection *c, const char 
 /* Memory for the body is charged to its client. */
 static void keep_body(struct exchange *x, const char *data, size_t n)
 {
-    if (x->body_refused)
+    if (x->in.body_refused)
         return;
     if (budget_charge(&x->rq.budget, n) == 0) {
-        buf_append(&x->body, data, n);
+        buf_append(&x->in.body, data, n);
         return;
     }
     const struct budget_share *share = &x->rq.client->memory;
     bool own = !x->rq.admin && atomic_load(&share->used) + n > share->limit;
-    x->body_refused = !atomic_load(&x->rq.budget.crowded) ? 413 : own ? 429 : 503;
-    budget_release(&x->rq.budget, x->body.len);
-    buf_done(&x->body);
+    x->in.body_refused = !atomic_load(&x->rq.budget.crowded) ? 413 : own ? 429 : 503;
+    budget_release(&x->rq.budget, x->in.body.len);
+    buf_done(&x->in.body);
 }
 
 /* The request was answered before its body. A client that is still sending would not read the
@@ -171,9 +171,9 @@ static void keep_body(struct exchange *x, const char *data, size_t n)
 static int drain_body(struct exchange *x, size_t *len)
 {
     bool more = *len > 0;
-    x->body_bytes += *len;
+    x->in.body_bytes += *len;
     *len = 0;
-    return more && x->body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
+    return more && x->in.body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
 }
 
 /* A body that is too long is read and discarded up to a limit, for the same reason. */
@@ -181,19 +181,19 @@ static int take_body(struct exchange *x, struct MHD_Connection *c, const char *d
 {
     size_t n = *len;
     *len = 0;
-    if (x->rq.upload && !x->refused)
+    if (x->rq.upload && !x->in.refusal)
         return take_upload(x, c, data, n);
-    x->body_bytes += n;
-    if (x->body_bytes <= HTTP_BODY_MAX && !x->refused)
+    x->in.body_bytes += n;
+    if (x->in.body_bytes <= HTTP_BODY_MAX && !x->in.refusal)
         keep_body(x, data, n);
-    return x->body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
+    return x->in.body_bytes <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
 }
 
 static void read_if_none_match(struct exchange *x, struct MHD_Connection *c)
 {
     const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match");
-    if (given && (x->head || strcmp(x->method, "GET") == 0))
-        x->if_none_match = arena_strdup(&x->rq.arena, text_of(given));
+    if (given && (x->in.head || strcmp(x->method, "GET") == 0))
+        x->in.if_none_match = arena_strdup(&x->rq.arena, text_of(given));
 }
 
 static int compress_text(enum coding coding, struct text text, struct buf *out)
@@ -228,7 +228,7 @@ static void compress_fixed(struct exchange *x, struct MHD_Connection *c)
 {
     etag_of_text(x, x->rq.fixed);
     read_if_none_match(x, c);
-    x->not_modified = etag_matches(x->if_none_match, x->etag);
+    x->not_modified = etag_matches(x->in.if_none_match, x->etag);
     if (x->not_modified || x->coding == CODING_IDENTITY)
         return;
     buf_done(&x->pending);
@@ -241,7 +241,7 @@ static int answer_now(struct exchange *x, struct MHD_Connection *c)
     int rc = steps_open(&x->rq);
     while (rc == 0)
         rc = x->rq.endpoint->next(&x->rq, &x->pending);
-    x->ended = true;
+    x->output = OUTPUT_ENDED;
     x->error = rc == ERR_END ? x->pending.error : rc;
     if (x->rq.fixed.len && !x->error)
         compress_fixed(x, c);
@@ -293,12 +293,12 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
 static int finish_message(struct exchange *x, struct MHD_Connection *c)
 {
     struct exchange_refusal why = {0};
-    if (x->body_bytes > HTTP_BODY_MAX && !x->rq.upload) {
+    if (x->in.body_bytes > HTTP_BODY_MAX && !x->rq.upload) {
         why = (struct exchange_refusal){.status = 413, .detail = "the body is longer than 1 MiB"};
         return response_refuse(x, c, &why);
     }
-    if (x->body_refused)
-        return refuse_busy(x, c, x->body_refused, 0);
+    if (x->in.body_refused)
+        return refuse_busy(x, c, x->in.body_refused, 0);
     if (strcmp(x->method, "OPTIONS") == 0)
         return response_options(x, c);
     if (!request_parse(x, c, &why))
@@ -315,26 +315,30 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 {
     struct exchange *x = *state;
     (void)arg, (void)url;
-    if (x && x->draining)
+    if (x && x->in.refusal == REFUSAL_DRAINING)
         return (enum MHD_Result)drain_body(x, len);
-    if (!x || x->past)
+    if (!x || x->in.refusal == REFUSAL_SENT)
         return MHD_NO;
     if (!x->connection)
         return (enum MHD_Result)begin_message(x, c, method, version);
     if (*len)
         return (enum MHD_Result)take_body(x, c, data, len);
     connection_set_state(c, CONNECTION_BUSY);
-    if (x->refused)
+    if (x->in.refusal)
         return MHD_YES;
     pthread_mutex_lock(&x->lock);
     enum exchange_phase phase = x->phase;
-    bool gone = x->gone;
     pthread_mutex_unlock(&x->lock);
-    if (gone)
-        return MHD_NO;
-    if (phase == EXCHANGE_READY)
+    switch (phase) {
+    case EXCHANGE_RECEIVING:
+        return (enum MHD_Result)finish_message(x, c);
+    case EXCHANGE_READY:
         return (enum MHD_Result)response_answer(x, c);
-    return phase == EXCHANGE_RECEIVING ? (enum MHD_Result)finish_message(x, c) : MHD_YES;
+    case EXCHANGE_GONE:
+        return MHD_NO;
+    default:
+        return MHD_YES;
+    }
 }
 
 /* ---- end of a request ------------------------------------------------------------------------ */
@@ -352,10 +356,11 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
         return;
     *state = NULL;
     exchanges_remove(x);
-    bool cut = x->past ? !x->delivered : why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    bool raw = x->in.refusal >= REFUSAL_SENT;
+    bool cut = raw ? !x->in.delivered : why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
     pthread_mutex_lock(&x->lock);
-    if (!x->connection && x->own_status) {
-        x->status = (int)x->own_status;
+    if (!x->connection && x->in.own_status) {
+        x->status = (int)x->in.own_status;
         cut = false;
     }
     if (x->connection)
@@ -438,7 +443,7 @@ static void note_own_status(struct io_thread *io_thread, unsigned status)
     }
     pthread_mutex_unlock(&h->connections_lock);
     if (count == 1)
-        found->own_status = status;
+        found->in.own_status = status;
 }
 
 /* libmicrohttpd's log messages are not logged, but they show that it is about to answer without

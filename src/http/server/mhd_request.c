@@ -110,8 +110,8 @@ static enum MHD_Result weigh_header(void *arg, enum MHD_ValueKind kind, const ch
 /* Trailers after a chunked body are stored in addition to the head. */
 static bool check_trailers(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
-    MHD_get_connection_values(c, MHD_FOOTER_KIND, weigh_header, &x->head_bytes);
-    r->headers_too_large = x->head_bytes > HTTP_HEAD_MAX;
+    MHD_get_connection_values(c, MHD_FOOTER_KIND, weigh_header, &x->in.head_bytes);
+    r->headers_too_large = x->in.head_bytes > HTTP_HEAD_MAX;
     return !r->headers_too_large ||
            refuse_closing(r, 431, "headers and trailers are longer than 36 KiB");
 }
@@ -141,7 +141,7 @@ static bool check_framing(const struct headers *h, bool http10, struct exchange_
  * version in one buffer, with one blank between them. */
 static bool holds_nul(const struct exchange *x, const char *version)
 {
-    return (size_t)(version - x->sent_uri) != strlen(x->uri) + 1;
+    return (size_t)(version - x->in.uri_at) != strlen(x->uri) + 1;
 }
 
 /* The standard allows `http://host/path`; its authority then replaces Host. */
@@ -206,7 +206,7 @@ static bool check_method(struct exchange *x, struct exchange_refusal *r)
         if (strcmp(x->method, methods[i].name) != 0)
             continue;
         unsigned served = e->methods | METHOD_OPTIONS | (e->methods & METHOD_GET ? METHOD_HEAD : 0);
-        x->head = methods[i].bit == METHOD_HEAD;
+        x->in.head = methods[i].bit == METHOD_HEAD;
         if (served & methods[i].bit)
             return true;
         router_allow(e, allow, sizeof allow);
@@ -382,20 +382,20 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     const size_t head_size = info ? info->header_size : 0;
-    const char *end = version + strlen(version), *begin = x->sent_uri - strlen(x->method) - 1;
+    const char *end = version + strlen(version), *begin = x->in.uri_at - strlen(x->method) - 1;
     struct headers h = {.end = end, .head = head_size ? begin + head_size : end};
     char authority[256] = "";
     MHD_get_connection_values(c, MHD_HEADER_KIND | MHD_COOKIE_KIND, note_header, &h);
     h.bad_value |= !ends_line(h.end, h.head);
     /* The rest of the connection's memory must suffice for the head of any answer. */
-    x->head_bytes = head_size + h.bytes;
-    r->headers_too_large = x->head_bytes > HTTP_HEAD_MAX;
+    x->in.head_bytes = head_size + h.bytes;
+    r->headers_too_large = x->in.head_bytes > HTTP_HEAD_MAX;
     if (r->headers_too_large)
         return refuse_closing(r, 431, "the headers are longer than 36 KiB");
-    x->http10 = strcmp(version, "HTTP/1.0") == 0;
+    x->in.http10 = strcmp(version, "HTTP/1.0") == 0;
     if (strncmp(version, "HTTP/1.", 7) != 0)
         return refuse_closing(r, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
-    if (!check_framing(&h, x->http10, r))
+    if (!check_framing(&h, x->in.http10, r))
         return false;
     if (holds_nul(x, version))
         return refuse_closing(r, 400, "the request line contains a NUL byte");
@@ -419,9 +419,9 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
 static int add_body(struct exchange *x, struct MHD_Connection *c)
 {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
-    struct text body = {x->body.data, x->body.len};
+    struct text body = {x->in.body.data, x->in.body.len};
     if (x->rq.upload)
-        return x->upload_error;
+        return x->in.upload_error;
     /* If the Content-Type only says that the body is no form, the parameters may be in the URL. */
     if (!body.len && (!type || x->rq.endpoint->changes))
         return 0;
@@ -469,9 +469,9 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
 {
     if (!check_trailers(x, c, r))
         return false;
-    if (x->body.error)
+    if (x->in.body.error)
         return refuse(r, 503, -ENOMEM, "out of memory");
-    if (x->body_bytes && strcmp(x->method, "POST") != 0)
+    if (x->in.body_bytes && strcmp(x->method, "POST") != 0)
         return refuse(r, 400, 0,
                       "only POST accepts a body; put the parameters of other methods into the URL");
     x->rq.post = strcmp(x->method, "POST") == 0;

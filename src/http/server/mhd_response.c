@@ -20,7 +20,7 @@ static void common_headers(struct exchange *x, struct MHD_Connection *c, struct 
     MHD_add_response_header(r, "Cache-Control", "private, no-cache");
     MHD_add_response_header(r, "Accept-Ranges", "none");
     MHD_add_response_header(r, "Vary", "Accept, Accept-Encoding, Origin");
-    if (origin && !x->refused) {
+    if (origin && !x->in.refusal) {
         MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
         MHD_add_response_header(r, "Access-Control-Expose-Headers",
                                 "X-Request-Id, X-Dftracer-Generation, X-Dftracer-Complete");
@@ -46,10 +46,10 @@ static void send_past(struct exchange *x, struct MHD_Connection *c, int status, 
                "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n",
                status, problem_reason(status), x->id, body.len);
     buf_append(&out, body.data, body.len);
-    x->delivered =
+    x->in.delivered =
         !out.error && !body.error && mhd_send_raw(c, x->fd, (struct text){out.data, out.len});
-    x->sent = x->delivered ? body.len : 0;
-    x->refused = x->past = true;
+    x->sent = x->in.delivered ? body.len : 0;
+    x->in.refusal = REFUSAL_SENT;
     x->status = status;
     buf_done(&body);
     buf_done(&out);
@@ -71,10 +71,10 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
     if (why->before_body) {
         /* libmicrohttpd would answer now and close, or read the whole body first. */
         send_past(x, c, why->status, why->detail);
-        x->draining = true;
+        x->in.refusal = REFUSAL_DRAINING;
         return MHD_YES;
     }
-    x->refused = true;
+    x->in.refusal = REFUSAL_QUEUED;
     problem_write(&out, why->status, &why->err, why->detail, x->id);
     size_t len = out.error ? 0 : out.len;
     struct MHD_Response *r = MHD_create_response_from_buffer(
@@ -82,7 +82,7 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
     buf_done(&out);
     if (!r)
         return MHD_NO;
-    x->sent = x->head ? 0 : len;
+    x->sent = x->in.head ? 0 : len;
     common_headers(x, c, r);
     MHD_add_response_header(r, "Content-Type", "application/problem+json");
     if (why->allow)
@@ -124,12 +124,15 @@ static void answer_headers(struct exchange *x, struct MHD_Connection *c, struct 
     }
 }
 
-/* If the answer was given without waiting for the worker, rq.err is still the worker's. */
-static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code, bool abandoned)
+/* `aborted_in` is the phase in which the request was answered without waiting for its job, to which
+ * rq.err still belongs. */
+static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code,
+                          enum exchange_phase aborted_in)
 {
     struct exchange_refusal why = {.status = problem_status(code)};
     char stopped[READINESS_TEXT];
-    if (!abandoned)
+    bool parked = aborted_in == EXCHANGE_PARKED;
+    if (aborted_in == EXCHANGE_RECEIVING)
         why.err = x->rq.err;
     if (!why.err.code)
         why.err.code = code;
@@ -141,9 +144,9 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
     else if (code == ERR_MEMORY_LIMIT && atomic_load(&x->rq.budget.crowded)) {
         why.status = 503;
         why.detail = "other queries use all memory for queries; try again later";
-    } else if (code == ERR_DEADLINE && x->unready)
+    } else if (code == ERR_DEADLINE && parked)
         why.detail = "the index was not ready in time; see /readyz for its progress";
-    else if (x->unready) {
+    else if (parked) {
         readiness_stopped(code, stopped, sizeof stopped);
         why.detail = stopped;
     } else if (code == ERR_DEADLINE)
@@ -226,7 +229,7 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n != -2)
         return n;
-    if (x->http10) {
+    if (x->in.http10) {
         /* Without chunks only a reset shows the client that the answer was cut. SO_LINGER does not
          * help: libmicrohttpd sends a FIN before it closes, and a client that has read everything
          * so far takes that for the end. */
@@ -240,13 +243,13 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
 static struct MHD_Response *body_of_whole(struct exchange *x)
 {
     if (x->whole) {
-        x->sent = x->head ? 0 : x->whole->len;
+        x->sent = x->in.head ? 0 : x->whole->len;
         return body_of_kept(cache_answer_ref(x->whole));
     }
     size_t len = x->pending.len;
     char *data = x->pending.data;
     x->pending = (struct buf){0};
-    x->sent = x->head ? 0 : len;
+    x->sent = x->in.head ? 0 : len;
     struct MHD_Response *r = MHD_create_response_from_buffer(
         len, len ? data : (void *)"", len ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (!r || !len)
@@ -257,21 +260,23 @@ static struct MHD_Response *body_of_whole(struct exchange *x)
 static int answer_request(struct exchange *x, struct MHD_Connection *c)
 {
     pthread_mutex_lock(&x->lock);
-    int broken = x->ended ? x->error : 0;
-    bool whole_answer = x->ended && !broken, abandoned = x->abandoned;
+    bool ended = x->output == OUTPUT_ENDED;
+    int broken = ended ? x->error : 0;
+    enum exchange_phase aborted_in = x->aborted_in;
     pthread_mutex_unlock(&x->lock);
     if (broken)
-        return answer_problem(x, c, broken, abandoned);
-    if (x->not_modified || (x->if_none_match && strcmp(x->if_none_match, "*") == 0))
+        return answer_problem(x, c, broken, aborted_in);
+    if (x->not_modified || (x->in.if_none_match && strcmp(x->in.if_none_match, "*") == 0))
         return answer_not_modified(x, c);
     struct MHD_Response *r =
-        whole_answer ? body_of_whole(x)
-        : x->head    ? body_of_another()
-                  : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
+        ended ? body_of_whole(x)
+        : x->in.head
+            ? body_of_another()
+            : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
     if (!r)
         return MHD_NO;
     answer_headers(x, c, r);
-    if (!whole_answer) /* without it nginx keeps rows back until it has many */
+    if (!ended) /* without it nginx keeps rows back until it has many */
         MHD_add_response_header(r, "X-Accel-Buffering", "no");
     return queue_response(x, c, x->rq.status, r);
 }
@@ -282,7 +287,8 @@ int response_answer(struct exchange *x, struct MHD_Connection *c)
     exchange_answer_joined(x);
     int rc = answer_request(x, c);
     pthread_mutex_lock(&x->lock);
-    x->phase = EXCHANGE_STREAMING;
+    if (x->phase != EXCHANGE_GONE)
+        x->phase = EXCHANGE_STREAMING;
     pthread_mutex_unlock(&x->lock);
     return rc;
 }

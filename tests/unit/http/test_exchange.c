@@ -145,7 +145,7 @@ static void check_is_idle(struct exchange *x)
 {
     char one[100];
     CHECK_INT(exchange_read(x, one, sizeof one), 0);
-    CHECK(x->suspended && x->waiting && !x->job);
+    CHECK(x->suspended && x->output == OUTPUT_WAITING && !x->job);
 }
 
 static void wake(struct exchange *x, int64_t gap_ns)
@@ -394,7 +394,7 @@ static void stops_between_turns(void)
     cancel_at = 2;
     struct exchange *x = begin_work(0);
     CHECK_INT(atomic_load(&calls), 2);
-    CHECK(x->ended);
+    CHECK_INT(x->output, OUTPUT_ENDED);
     CHECK_INT(x->error, ERR_CANCELLED);
     exchange_unref(x);
     cancel_at = 0;
