@@ -8,7 +8,8 @@
 /* If at least this many of 1,024 values are needed, decoding all of them is faster. */
 #define PICK_MANY 192u
 #define PICK_DELTAS 64u
-/* Each position is compared with all patches or runs of its block, eight at a time. */
+/* Below this number of pairs of a requested position and a patch (or run), comparing all of them,
+ * eight at a time, is faster than walking along both. */
 #define PICK_COMPARISONS 4096u
 
 struct picked {
@@ -23,7 +24,15 @@ static void find_picked(uint32_t *places, uint32_t n, const struct picked *p, ui
 {
     for (uint32_t i = 0; i < 8; i++)
         places[n + i] = INT32_MAX;
-    pack_kernels()->find_places(places, n, p->places, p->n, p->first, at);
+    if (p->n * n < PICK_COMPARISONS) {
+        pack_kernels()->find_places(places, n, p->places, p->n, p->first, at);
+        return;
+    }
+    for (uint32_t k = 0, below = 0; k < p->n; k++) {
+        while (places[below] < p->places[k] - p->first)
+            below++;
+        at[k] = below;
+    }
 }
 
 static int pick_for(const struct pack_block *b, const struct picked *p)
@@ -80,11 +89,10 @@ static int pick_runs(const struct pack_block *b, const struct picked *p)
 static int pick_block(struct pack_stream *s, const struct pack_block *b, const struct picked *p)
 {
     int64_t values[PACK_BLOCK];
-    bool few = p->n < PICK_MANY && p->n * b->extra < PICK_COMPARISONS;
 
-    if (few && b->kind == PACK_FOR)
+    if (p->n < PICK_MANY && b->kind == PACK_FOR)
         return pick_for(b, p);
-    if (few && b->kind == PACK_RUNS)
+    if (p->n < PICK_MANY && b->kind == PACK_RUNS)
         return pick_runs(b, p);
     if (p->n < PICK_DELTAS && b->kind == PACK_DELTA && b->width <= PACK_RANGE_WIDTH)
         return pick_delta(b, p);
