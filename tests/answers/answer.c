@@ -65,9 +65,9 @@ static int read_parameters(struct request *rq, const struct case_request *reques
 /* Some endpoints give memory back. */
 static void rest(struct request *rq, struct answer *a)
 {
-    if (!rq->endpoint->rest)
+    if (!rq->endpoint->trim)
         return;
-    rq->endpoint->rest(rq);
+    rq->endpoint->trim(rq);
     size_t used = atomic_load(&rq->budget.memory_used);
     a->memory_rested = used > a->memory_rested ? used : a->memory_rested;
 }

@@ -27,7 +27,7 @@ static int open_cancel(struct request *rq)
 {
     struct state *s = rq->state;
     s->id = request_text(rq, "id");
-    s->ended = exchanges_end(rq->http->exchanges, s->id, rq->admin ? NULL : rq->client);
+    s->ended = exchanges_cancel(rq->http->exchanges, s->id, rq->admin ? NULL : rq->client);
     if (s->ended)
         return 0;
     return err_set(&rq->err, ERR_NOT_FOUND, "no active request has this id%s",

@@ -408,7 +408,7 @@ static int next_view(struct request *rq, struct buf *out)
     return rc;
 }
 
-static void rest_view(struct request *rq)
+static void trim_view(struct request *rq)
 {
     struct state *s = rq->state;
     if (s->view)
@@ -445,5 +445,5 @@ const struct endpoint endpoint_view = {
     .open = open_view,
     .next = next_view,
     .close = close_view,
-    .rest = rest_view,
+    .trim = trim_view,
 };

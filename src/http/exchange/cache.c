@@ -28,7 +28,7 @@ struct cache_flight {
  * cache. */
 struct cache_bytes {
     atomic_uint refs;
-    atomic_size_t used, gathered;
+    atomic_size_t used, reserved;
 };
 struct cache {
     pthread_mutex_t lock;
@@ -298,7 +298,7 @@ enum cache_turn cache_lookup(struct cache *c, const struct cache_key *key, struc
     } else if (!e && lead_flight(c, key, p)) {
         turn = CACHE_LEAD;
     }
-    p->gathers = !e || !e->hopeless;
+    p->copies = !e || !e->hopeless;
     c->hits += turn == CACHE_HIT;
     c->joined += turn == CACHE_JOIN;
     c->misses += turn == CACHE_LEAD || turn == CACHE_ALONE;
@@ -344,17 +344,17 @@ size_t cache_longest(const struct cache *c)
     return c->bytes_max / CACHE_SHARE;
 }
 
-bool cache_gather(struct cache *c, size_t bytes)
+bool cache_reserve(struct cache *c, size_t bytes)
 {
-    if (atomic_fetch_add(&c->bytes->gathered, bytes) + bytes <= c->bytes_max / 2)
+    if (atomic_fetch_add(&c->bytes->reserved, bytes) + bytes <= c->bytes_max / 2)
         return true;
-    cache_gathered(c, bytes);
+    cache_unreserve(c, bytes);
     return false;
 }
 
-void cache_gathered(struct cache *c, size_t bytes)
+void cache_unreserve(struct cache *c, size_t bytes)
 {
-    atomic_fetch_sub(&c->bytes->gathered, bytes);
+    atomic_fetch_sub(&c->bytes->reserved, bytes);
 }
 
 bool cache_leave(struct cache *c, struct cache_place *p, bool *ret_joined)

@@ -4,12 +4,12 @@
  * A request calls cache_lookup with its key before it is opened. It gets the answer (HIT); or
  * leads: it computes the answer and must settle; or joins: it is called when the leader has
  * settled; or runs alone, because such an answer takes more than a moment to compute. A request
- * that leads or runs alone may gather what it sends, and pass it to cache_keep at the end. Keys
+ * that leads or runs alone may copy what it sends, and pass it to cache_keep at the end. Keys
  * belong to a generation of an index. The first request of a newer generation drops all older
  * answers of that index, because no later request can use them.
  * Threads:  any; no call is made under the cache's lock, which is a leaf.
  * Memory:   answers are counted as long as there are references, so `bytes` limits them also while
- *           slow clients read evicted ones; gathered answers may use half as much again. A place
+ *           slow clients read evicted ones; copies may use half as much again. A place
  *           belongs to its request, which must leave or settle it before it is freed.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_CACHE_H
@@ -56,7 +56,7 @@ struct cache_place {
     struct cache_flight *flight; /* the cache's own from here on */
     struct cache_place *prev, *next;
     bool leads, left;
-    bool gathers; /* set with LEAD and ALONE: its answer may be kept at the end */
+    bool copies; /* set with LEAD and ALONE: its answer may be kept at the end */
 };
 
 enum cache_turn { CACHE_HIT, CACHE_LEAD, CACHE_JOIN, CACHE_ALONE };
@@ -76,13 +76,13 @@ struct cache_place *cache_settle(struct cache *c, struct cache_place *p,
                                  struct cache_answer *answer, bool too_long);
 void cache_deliver(struct cache_place *joined, struct cache_answer *answer);
 /* Keeps an answer that was gathered. NULL: it was longer than cache_longest, so that no later
- * request gathers it again. */
+ * request copies it again. */
 void cache_keep(struct cache *c, const struct cache_key *key, struct cache_answer *answer);
 size_t cache_longest(const struct cache *c); /* bytes of the longest answer that is kept */
-/* Reserves bytes for gathering; returns false if all requests that gather have used up the space.
- * cache_gathered gives them back. */
-bool cache_gather(struct cache *c, size_t bytes);
-void cache_gathered(struct cache *c, size_t bytes);
+/* Reserves bytes for a copy; returns false if all requests that copy have used up the space.
+ * cache_unreserve gives them back. */
+bool cache_reserve(struct cache *c, size_t bytes);
+void cache_unreserve(struct cache *c, size_t bytes);
 /* Removes a place whose client is gone or was answered otherwise. If it had joined, it will not be
  * called any more (*ret_joined: it had not been called). When no request wants the answer any more,
  * the leader's budget is cancelled. Returns true if no other request waits for the work of p, or p

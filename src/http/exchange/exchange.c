@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define STILL_NS 1000000000ll /* a client that has read nothing for this long is not waited for */
-#define REST_NS (3 * 1000000000ll)
+#define STALLED_NS 1000000000ll /* a client that has read nothing for this long is not waited for */
+#define TRIM_NS (3 * 1000000000ll) /* likewise: its memory that can be refilled is freed */
 
 struct exchange *exchange_new(struct http *h, const char *uri)
 {
@@ -35,9 +35,9 @@ struct exchange *exchange_new(struct http *h, const char *uri)
     return x;
 }
 
-/* Each resumption may wake libmicrohttpd's thread, which then takes the processor from a worker:
- * the last of many would wait for the next requests of the first ones. So that thread resumes the
- * rest. */
+/* This runs on libmicrohttpd's thread, not on the worker: each resumption may wake that thread,
+ * which would preempt the worker and read new requests of the clients that were resumed first,
+ * while the other joined requests still wait. */
 void exchange_answer_joined(struct exchange *x)
 {
     cache_deliver(x->joined, x->whole);
@@ -50,7 +50,7 @@ static void exchange_free(struct exchange *x)
         cache_deliver(cache_settle(x->rq.http->cache, &x->place, NULL, false), NULL);
     exchange_answer_joined(x);
     cache_answer_release(x->whole);
-    exchange_scatter(x);
+    exchange_drop_copy(x);
     steps_close(&x->rq);
     viewer_unref(x->rq.viewer);
     /* Gives back the client and the memory still charged to it. */
@@ -202,7 +202,7 @@ static void submit_next(struct exchange *x)
         x->pending.len - x->read_at >= x->step_bytes / 2)
         return;
     x->job = true;
-    x->rested = false;
+    x->trimmed = false;
     x->refs++;
     if (exchange_queue(x, job_more) < 0) {
         x->job = false;
@@ -218,6 +218,7 @@ void exchange_set_deadline(struct exchange *x)
     /* changed by http_reload */
     int64_t longest_ms = __atomic_load_n(&l->query_time_ms, __ATOMIC_RELAXED);
     int64_t until = clock_mono_ns() + longest_ms * 1000000;
+    /* After a wait, the client's timeout is the end of the stream: see rq.ending. */
     bool own = x->until_ns && !x->waited && x->until_ns < until;
     x->place.limit_ns = until;
     x->rq.budget.deadline_ns = own ? x->until_ns : until;
@@ -237,7 +238,7 @@ static void job_more(void *arg)
     /* The daemon's limit counts work only: the download of a slow client may take any time. */
     exchange_set_deadline(x);
     int rc = exchange_step(x, false, &fresh);
-    exchange_gather(x, &fresh, rc);
+    exchange_copy_for_cache(x, &fresh, rc);
     pthread_mutex_lock(&x->lock);
     exchange_hand_over(x, &fresh, rc);
     x->job = false;
@@ -278,12 +279,12 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max)
     return n;
 }
 
-static void job_rest(void *arg)
+static void job_trim(void *arg)
 {
     struct exchange *x = arg;
-    if (x->rq.endpoint->rest)
-        x->rq.endpoint->rest(&x->rq);
-    exchange_scatter(x);
+    if (x->rq.endpoint->trim)
+        x->rq.endpoint->trim(&x->rq);
+    exchange_drop_copy(x);
     pthread_mutex_lock(&x->lock);
     x->job = false;
     submit_next(x);
@@ -291,24 +292,24 @@ static void job_rest(void *arg)
     exchange_unref(x);
 }
 
-bool exchange_rest(struct exchange *x, int64_t now)
+bool exchange_trim(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
     bool idle =
-        x->phase == EXCHANGE_STREAMING && !x->job && x->output != OUTPUT_ENDED && !x->rested;
-    bool can = idle && (x->rq.endpoint->rest || x->gathered.cap);
-    bool rest = can && now - x->stepped_ns > REST_NS;
-    if (rest) {
+        x->phase == EXCHANGE_STREAMING && !x->job && x->output != OUTPUT_ENDED && !x->trimmed;
+    bool can = idle && (x->rq.endpoint->trim || x->copy.cap);
+    bool trim = can && now - x->stepped_ns > TRIM_NS;
+    if (trim) {
         buf_done(&x->spare);
-        x->job = x->rested = true;
+        x->job = x->trimmed = true;
         x->refs++;
-        if (exchange_queue(x, job_rest) < 0) {
-            x->job = rest = false;
+        if (exchange_queue(x, job_trim) < 0) {
+            x->job = trim = false;
             x->refs--;
         }
     }
     pthread_mutex_unlock(&x->lock);
-    return rest;
+    return trim;
 }
 
 /* Caller holds the lock. */
@@ -321,8 +322,8 @@ static bool is_due(struct exchange *x, int64_t now, int64_t gap_ns)
            now - x->stepped_ns >= gap_ns;
 }
 
-/* Before STREAMING, libmicrohttpd's thread may be reading the headers, which a step would change.
- */
+/* Before STREAMING, libmicrohttpd's thread may be making the response's headers from x->rq, which a
+ * step could change. */
 void exchange_wake(struct exchange *x, int64_t now, int64_t gap_ns)
 {
     pthread_mutex_lock(&x->lock);
@@ -353,7 +354,7 @@ static void stop_work(struct exchange *x, int code)
         !x->rq.http || !x->rq.http->cache || cache_leave(x->rq.http->cache, &x->place, &joined);
     if (unwanted)
         budget_cancel(&x->rq.budget, code);
-    if (joined) {
+    if (joined) { /* what on_settled would have released, which is not called any more */
         x->refs--;
         exchange_opening(x, -1);
     }
@@ -378,19 +379,19 @@ void exchange_cancel(struct exchange *x, int code, bool client_gone)
     pthread_mutex_unlock(&x->lock);
 }
 
-void exchange_end(struct exchange *x)
+void exchange_cancel_by_request(struct exchange *x)
 {
     pthread_mutex_lock(&x->lock);
-    if (!x->ended_ns)
-        x->ended_ns = clock_mono_ns();
+    if (!x->cancelled_ns)
+        x->cancelled_ns = clock_mono_ns();
     cancel_locked(x, ERR_CANCELLED, false);
     pthread_mutex_unlock(&x->lock);
 }
 
-void exchange_cut_ended(struct exchange *x, int64_t now)
+void exchange_close_cancelled(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
-    if (x->ended_ns && now - x->ended_ns > STILL_NS && x->connection &&
+    if (x->cancelled_ns && now - x->cancelled_ns > STALLED_NS && x->connection &&
         x->phase == EXCHANGE_STREAMING) {
         x->phase = EXCHANGE_GONE;
         exchange_resume(x);
@@ -399,13 +400,13 @@ void exchange_cut_ended(struct exchange *x, int64_t now)
     pthread_mutex_unlock(&x->lock);
 }
 
-bool exchange_is_moving(struct exchange *x, int64_t now)
+bool exchange_is_active(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
-    bool read = x->output != OUTPUT_WAITING && (x->job || now - x->stepped_ns < STILL_NS);
-    bool moving = x->phase >= EXCHANGE_STREAMING ? read : x->phase > EXCHANGE_PARKED;
+    bool read = x->output != OUTPUT_WAITING && (x->job || now - x->stepped_ns < STALLED_NS);
+    bool active = x->phase >= EXCHANGE_STREAMING ? read : x->phase > EXCHANGE_PARKED;
     pthread_mutex_unlock(&x->lock);
-    return moving;
+    return active;
 }
 
 void exchange_completed(struct exchange *x)

@@ -106,8 +106,8 @@ struct exchange {
     struct cache_place place;
     struct cache_answer *whole; /* the answer as kept in the cache; nothing is pending then */
     struct cache_place *joined; /* have to get `whole`: READY, libmicrohttpd's thread */
-    struct buf gathered;        /* sent so far, for the cache */
-    size_t gathered_bytes;      /* counted by cache_gather */
+    struct buf copy;            /* sent so far, for the cache */
+    size_t copy_bytes;          /* counted by cache_reserve */
     int status;
     atomic_bool begun; /* a worker has started to open() it */
 
@@ -117,14 +117,14 @@ struct exchange {
     enum exchange_phase phase;
     enum exchange_phase aborted_in; /* answered in this phase without waiting for its job, or 0 */
     enum exchange_output output;
-    int error;          /* of an ended output: 0, or the error that broke the answer */
-    bool suspended;     /* the connection is; resumed by the next bytes */
-    bool job;           /* a job is submitted or runs: one at a time */
-    bool waited;        /* it has returned NEXT_WAIT: `until_ns` is its end, not its deadline */
-    bool rested;        /* has given back memory since the last step */
-    int64_t wake_ns;    /* while OUTPUT_WAITING; 0 = when the index changes */
-    int64_t ended_ns;   /* when POST /cancel ended it, or 0 */
-    struct buf pending; /* bytes ready for the client from `read_at` on */
+    int error;            /* of an ended output: 0, or the error that broke the answer */
+    bool suspended;       /* the connection is; resumed by the next bytes */
+    bool job;             /* a job is submitted or runs: one at a time */
+    bool waited;          /* it has returned NEXT_WAIT: `until_ns` is its end, not its deadline */
+    bool trimmed;         /* has given back memory since the last step */
+    int64_t wake_ns;      /* while OUTPUT_WAITING; 0 = when the index changes */
+    int64_t cancelled_ns; /* when POST /cancel ended it, or 0 */
+    struct buf pending;   /* bytes ready for the client from `read_at` on */
     size_t read_at;
     struct buf queued; /* follows the pending bytes; empty while there is a job */
     struct buf spare;  /* for the next step */
@@ -153,8 +153,8 @@ bool exchange_find(struct exchange *x);
 /* Checks a parked request again if the index has changed. `gap_ns` as in exchange_wake. Caller does
  * not hold the lock. */
 void exchange_recheck(struct exchange *x, int64_t now_ns, int64_t gap_ns);
-/* Passes the answer to the requests that joined. Called by libmicrohttpd's thread, before the
- * request's own answer. */
+/* Passes the answer to the requests that joined, and resumes their connections. Called by
+ * libmicrohttpd's thread, before the request's own answer. */
 void exchange_answer_joined(struct exchange *x);
 /* Copies the next bytes for the client. Returns their number, 0 if the connection was suspended, -1
  * at the end, -2 if the answer broke. */
@@ -164,11 +164,11 @@ ssize_t exchange_read(struct exchange *x, char *out, size_t max);
  * lock. */
 void exchange_cancel(struct exchange *x, int code, bool client_gone);
 /* Does the same for POST /cancel. */
-void exchange_end(struct exchange *x);
+void exchange_cancel_by_request(struct exchange *x);
 /* Closes the connection of a client that does not read the end of a cancelled answer. */
-void exchange_cut_ended(struct exchange *x, int64_t now_ns);
+void exchange_close_cancelled(struct exchange *x, int64_t now_ns);
 /* True while the answer is being computed or read by its client. Caller does not hold the lock. */
-bool exchange_is_moving(struct exchange *x, int64_t now_ns);
+bool exchange_is_active(struct exchange *x, int64_t now_ns);
 /* Called when libmicrohttpd is done with the request. Caller holds the lock. */
 void exchange_completed(struct exchange *x);
 
@@ -178,6 +178,6 @@ void exchange_wake(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 
 /* Lets a stream whose client reads nothing give back memory; returns true if it starts to. Caller
  * does not hold the lock. */
-bool exchange_rest(struct exchange *x, int64_t now_ns);
+bool exchange_trim(struct exchange *x, int64_t now_ns);
 
 #endif

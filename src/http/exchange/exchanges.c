@@ -64,11 +64,11 @@ void exchanges_remove(struct exchange *x)
 }
 
 /* Caller holds the table's lock. */
-static bool any_of(const struct exchanges *all, const struct site *only, bool moving)
+static bool any_of(const struct exchanges *all, const struct site *only, bool active)
 {
     int64_t now = clock_mono_ns();
     struct exchange *x = all->first;
-    while (x && ((only && x->site != only) || (moving && !exchange_is_moving(x, now))))
+    while (x && ((only && x->site != only) || (active && !exchange_is_active(x, now))))
         x = x->next;
     return x != NULL;
 }
@@ -82,23 +82,23 @@ bool exchanges_any(struct exchanges *all, const struct site *only)
 }
 
 /* Nothing signals that a client stops reading, so the condition is checked every so often, too. */
-void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int max_ms)
+void exchanges_wait(struct exchanges *all, const struct site *only, bool active, int max_ms)
 {
     int64_t now, end = clock_mono_ns() + max_ms * 1000000ll;
     pthread_mutex_lock(&all->lock);
-    while ((now = clock_mono_ns()) < end && any_of(all, only, moving))
+    while ((now = clock_mono_ns()) < end && any_of(all, only, active))
         clock_cond_wait(&all->left, &all->lock, now + CHECK_NS < end ? now + CHECK_NS : end);
     pthread_mutex_unlock(&all->lock);
 }
 
-unsigned exchanges_end(struct exchanges *all, const char *id, const struct client *client)
+unsigned exchanges_cancel(struct exchanges *all, const char *id, const struct client *client)
 {
     unsigned ended = 0;
     pthread_mutex_lock(&all->lock);
     for (struct exchange *x = all->first; x; x = x->next) {
         if (strcmp(x->id, id) != 0 || (client && x->rq.client != client))
             continue;
-        exchange_end(x);
+        exchange_cancel_by_request(x);
         ended++;
     }
     pthread_mutex_unlock(&all->lock);

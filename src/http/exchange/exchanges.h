@@ -38,11 +38,11 @@ bool exchanges_start(struct exchange *x, bool park);
 void exchanges_remove(struct exchange *x); /* removes it from the table */
 /* True if there is a request of this site, or (NULL) of any site. */
 bool exchanges_any(struct exchanges *all, const struct site *only);
-/* Waits at most `max_ms` until the site has no requests; with `moving`, until it has none whose
+/* Waits at most `max_ms` until the site has no requests; with `active`, until it has none whose
  * answer is being computed or read by its client. */
-void exchanges_wait(struct exchanges *all, const struct site *only, bool moving, int max_ms);
+void exchanges_wait(struct exchanges *all, const struct site *only, bool active, int max_ms);
 /* Ends the unfinished requests of `client` (NULL: of everyone) that have this X-Request-Id, and
  * returns their number. */
-unsigned exchanges_end(struct exchanges *all, const char *id, const struct client *client);
+unsigned exchanges_cancel(struct exchanges *all, const char *id, const struct client *client);
 
 #endif

@@ -173,7 +173,7 @@ static void finish_opening(struct exchange *x, int rc, struct buf fresh)
     if (rc == NEXT_TURN) /* the daemon is stopping, or there is an answer already */
         rc = ERR_CANCELLED;
     if (!whole)
-        exchange_gather(x, &fresh, rc);
+        exchange_copy_for_cache(x, &fresh, rc);
     exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;

@@ -1,8 +1,8 @@
 /* work.h - the work of a request, for the files of this folder alone: steps, hand-over, immediate
  * answers. The public part is in exchange.h.
  *
- * A worker runs steps (exchange_step); their bytes are copied for the cache (exchange_gather) and
- * handed over to the content reader (exchange_hand_over).
+ * A worker runs steps (exchange_step); their bytes are copied for the cache
+ * (exchange_copy_for_cache) and handed over to the content reader (exchange_hand_over).
  * Threads: workers; functions that need x->lock say so.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_WORK_H
@@ -18,7 +18,8 @@ pool_job *exchange_start(struct exchange *x, bool park);
  * hold x->lock: a thread that wakes a worker may lose the processor to it, and the worker would
  * compute the answer and then wait for the lock. */
 void exchange_submit(struct exchange *x, pool_job *job);
-/* Runs one step of work, which fills `out` with bytes for the client. Returns 0, NEXT_TURN (nothing
+/* Runs one step of work, which fills `out` with bytes for the client. `first`: the headers have not
+ * been sent, so an error becomes the status and nothing is written. Returns 0, NEXT_TURN (nothing
  * yet), NEXT_WAIT, ERR_END, or an error. */
 int exchange_step(struct exchange *x, bool first, struct buf *out);
 /* Makes an answer for the cache, and takes the bytes. Returns NULL if the answer is not for others,
@@ -26,9 +27,9 @@ int exchange_step(struct exchange *x, bool first, struct buf *out);
 struct cache_answer *exchange_answer_of(struct exchange *x, struct buf *body);
 /* Copies a step's bytes as long as the answer may be kept; after the last step the cache keeps it.
  */
-void exchange_gather(struct exchange *x, const struct buf *fresh, int rc);
+void exchange_copy_for_cache(struct exchange *x, const struct buf *fresh, int rc);
 /* Drops the copies. */
-void exchange_scatter(struct exchange *x);
+void exchange_drop_copy(struct exchange *x);
 /* Makes the step's bytes and its result visible to the content reader. Caller holds the lock. */
 void exchange_hand_over(struct exchange *x, struct buf *fresh, int rc);
 /* Answers the request at once. Caller holds the lock. */

@@ -64,7 +64,7 @@ struct endpoint {
     void (*close)(struct request *rq); /* called after open(), even if that failed */
     /* may be NULL. Called between two next(), when the client has read nothing for seconds: frees
      * memory that can be filled again later */
-    void (*rest)(struct request *rq);
+    void (*trim)(struct request *rq);
 };
 
 struct client;

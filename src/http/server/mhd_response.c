@@ -136,7 +136,7 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
         why.err = x->rq.err;
     if (!why.err.code)
         why.err.code = code;
-    if (code == ERR_CANCELLED && x->ended_ns) {
+    if (code == ERR_CANCELLED && x->cancelled_ns) {
         why.status = 499;
         why.detail = "the request was cancelled by POST /cancel";
     } else if (code == ERR_CANCELLED)

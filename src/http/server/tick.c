@@ -36,9 +36,9 @@ static void check_unfinished(struct exchange *x, const struct pace *pace)
     int64_t own = x->until_ns, limit = phase == EXCHANGE_PARKED ? 0 : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
     if (phase == EXCHANGE_STREAMING) {
-        exchange_cut_ended(x, pace->now);
+        exchange_close_cancelled(x, pace->now);
         exchange_wake(x, pace->now, pace->wake_gap);
-        if (exchange_rest(x, pace->now))
+        if (exchange_trim(x, pace->now))
             x->http->tick_trim = 2;
     }
     if (phase < EXCHANGE_PARKED || phase > EXCHANGE_WORKING)

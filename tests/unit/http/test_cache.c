@@ -136,10 +136,10 @@ static void too_long(void)
     CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_LEAD);
     cache_deliver(cache_settle(c, &p, NULL, true), NULL);
     CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_ALONE);
-    CHECK(p.gathers);
+    CHECK(p.copies);
     cache_keep(c, &key, NULL);
     CHECK_INT(cache_lookup(c, &key, &p, &got), CACHE_ALONE);
-    CHECK(!p.gathers);
+    CHECK(!p.copies);
     cache_free(c);
 }
 
@@ -163,11 +163,11 @@ static void gathered(void)
     cache_keep(c, &past, a);
     CHECK_INT(look(c, past), 0);
     cache_answer_release(a);
-    CHECK(cache_gather(c, 512 << 10));
-    CHECK(!cache_gather(c, 1));
-    cache_gathered(c, 512 << 10);
-    CHECK(cache_gather(c, 1));
-    cache_gathered(c, 1);
+    CHECK(cache_reserve(c, 512 << 10));
+    CHECK(!cache_reserve(c, 1));
+    cache_unreserve(c, 512 << 10);
+    CHECK(cache_reserve(c, 1));
+    cache_unreserve(c, 1);
     cache_free(c);
 }
 
