@@ -1,10 +1,10 @@
 /* gzip.c - gzip members by ISA-L, libdeflate or zlib.
  *
  * The levels correspond to those of gzip: about the same size, in much less time. On traces, a
- * member for each MiB, one core (part of the text, MB/s): gzip 1: 12.3 %, 177; 6: 9.3 %, 49; 9: 8.8 %, 27.
- * ISA-L 1: 11.5 %, 970. libdeflate 1: 10.8 %, 400; 3: 10.3 %, 206; 5: 9.5 %, 163; 6: 9.0 %, 118; 7:
- * 8.6 %, 82; 8: 8.3 %, 28. Its levels 2 and 4 and ISA-L's 2 and 3 are worse than the ones beside
- * them.
+ * member for each MiB, one core (part of the text, MB/s): gzip 1: 12.3 %, 177; 6: 9.3 %, 49; 9:
+ * 8.8 %, 27. ISA-L 1: 11.5 %, 970. libdeflate 1: 10.8 %, 400; 3: 10.3 %, 206; 5: 9.5 %, 163; 6:
+ * 9.0 %, 118; 7: 8.6 %, 82; 8: 8.3 %, 28. Its levels 2 and 4 and ISA-L's 2 and 3 are worse than
+ * the ones beside them.
  */
 #include "rewrite/gzip.h"
 

@@ -36,7 +36,7 @@ static int add_callers(struct call_tree *t, uint32_t node, bool inside_focus)
     return 0;
 }
 
-/* Sums up count and total of the nodes directly below the top. The self time of the top remains 0. */
+/* Sums up count and total of the nodes directly below the top; its self time remains 0. */
 static void add_top(struct call_forest *f)
 {
     for (uint32_t i = 1; i < f->nodes.count; i++) {
@@ -77,8 +77,8 @@ int call_tree_focus(struct call_tree *t)
 
 /* ---- returned nodes -------------------------------------------------------------------------- */
 
-/* Puts the children of one parent side by side: by total, descending, then by name. Names and groups
- * are numbered in sorted order, so comparing numbers compares the values. */
+/* Puts the children of one parent side by side: by total, descending, then by name. Names and
+ * groups are numbered in sorted order, so comparing numbers compares the values. */
 static int compare_nodes(const void *a, const void *b, void *arg)
 {
     const struct call_node *nodes = arg, *x = &nodes[*(const uint32_t *)a],
