@@ -64,9 +64,11 @@ struct call_tree_node {
     const struct value *group;
     size_t group_count;
     uint64_t count;
-    __int128 total_ns, self_ns, rest_ns; /* rest: self time, and the time of omitted nodes below */
-    int64_t min_ns, max_ns;              /* of a call */
-    bool has_range;                      /* min and max are valid */
+    /* rest_ns: self time, and that of the omitted nodes below. Of a caller: the part of its self
+     * time that none of its returned callers has. Not defined for the top. */
+    __int128 total_ns, self_ns, rest_ns;
+    int64_t min_ns, max_ns; /* of a call */
+    bool has_range;         /* min and max are valid */
 };
 /* Begins with the top of a part: parents come before children, children by total descending, then
  * name. Returns the number of nodes that follow, including the top; 0: the tree has no such part.

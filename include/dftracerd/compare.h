@@ -70,8 +70,8 @@ struct compare_change {             /* of a variant, compared with the baseline 
     double percent;                 /* 100 from a zero baseline to another value, 0 to 0 */
     bool baseline_zero, regression;
     double cohens_d;
-    enum compare_class significance;
-    struct compare_test *test; /* NULL: the metric is not tested */
+    enum compare_class effect_class; /* of cohens_d; COMPARE_NEGLIGIBLE if not tested */
+    struct compare_test *test;       /* NULL: the metric is not tested */
 };
 struct compare_metric {
     const char *name; /* "count", "dur_mean", "dur_p95" ... */
@@ -120,7 +120,7 @@ struct comparison {
     struct compare_meta *meta, *variant_meta; /* one for each side; from the first variant on */
     size_t variant_count;
     bool failed;
-    int regression; /* highest class of a metric that is worse in a variant; -1 none */
+    int worst_regression; /* highest class of a metric that is worse in a variant; -1 none */
     struct compare_node *nodes;
     size_t node_count;
     struct arena arena; /* owns everything above */

@@ -205,7 +205,7 @@ void format_info_text(const struct info *i, struct buf *out);
 
 /* Writes /processes piece by piece: JSON (the tree), NDJSON and CSV (one row for each process, in
  * the order of the tree), TEXT (indented). */
-/* limit and offset count rows. */
+/* limit and offset count rows; JSON has the whole tree. */
 struct format_processes_options {
     enum format format;
     bool pretty;

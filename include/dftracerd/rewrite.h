@@ -161,10 +161,10 @@ int compressor_text(struct compressor_file *f, struct text text, struct err *err
 uint64_t
 compressor_text_bytes(const struct compressor_file *f); /* returns the bytes of text so far */
 /* Compresses the rest, and passes the file to the archive writer under `name`, in the order of
- * these calls, at the latest in compressor_flush. Takes `f`. Sets `bytes` and `hash` (may be
- * NULL; XXH3-128 of the file's bytes) by then. */
-int compressor_finish(struct compressor_file *f, const char *name, uint64_t *bytes,
-                      struct hash128 *hash, struct err *err);
+ * these calls, at the latest in compressor_flush. Takes `f`. Sets *ret_bytes and *ret_hash
+ * (may be NULL; size and XXH3-128 of the file's bytes) by then. */
+int compressor_finish(struct compressor_file *f, const char *name, uint64_t *ret_bytes,
+                      struct hash128 *ret_hash, struct err *err);
 void compressor_drop(struct compressor_file *f); /* NULL-safe */
 int compressor_flush(struct compressor *p,
                      struct err *err);      /* compresses and writes everything that waits */
@@ -187,8 +187,8 @@ struct repack_options {
     bool verify; /* inflates the written files, reads the events once more, and compares them */
 };
 struct repack;
-/* returns whether REPACK_PGZIP compresses the file: it is plain and has been read */
-bool repack_packs(const struct index_file *f);
+/* Returns whether REPACK_PGZIP compresses the file: it is plain and has been read */
+bool repack_compresses(const struct index_file *f);
 /* All arguments but the options are borrowed until close. `q` selects the lines; for REPACK_PGZIP
  * the files. */
 int repack_open(struct query *q, struct pool *pool, struct budget *budget,

@@ -48,7 +48,8 @@ static int read_file(const char *option, const char *path, bool secret, char **r
         rc = why ? -EPERM : read_text(f, ret);
         fclose(f);
         if (rc < 0)
-            err_set_param(err, rc, option, "%s %s", from, why ? why : strerror(-rc));
+            err_set_param(err, rc, option, why ? "%s %s" : "%s: %s", from,
+                          why ? why : strerror(-rc));
     } else if (from) {
         rc = err_set_param(err, -errno, option, "%s: %s", from, strerror(errno));
     }

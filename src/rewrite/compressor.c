@@ -1,8 +1,7 @@
 /* compressor.c - compresses the text of files as gzip members with all threads.
  *
- * Members are cut by the text alone and wait in one queue for all files (compressor_line.c), so
+ * Members are cut by the text alone and wait in one queue for all files (compressor_queue.c), so
  * bytes and order of files do not depend on the threads.
- *
  */
 #include "rewrite/compressor.h"
 
@@ -60,7 +59,7 @@ int compressor_new(struct pool *pool, struct archive_writer *archive_writer,
     p->pieces = p->threads * WAITING_PIECES;
     if (p->pieces > WAITING_MAX)
         p->pieces = p->threads < WAITING_MAX ? WAITING_MAX : p->threads;
-    int rc = compressor_line_init(p);
+    int rc = compressor_queue_init(p);
     if (rc == 0 && !is_plain(options))
         rc = charge_add(&p->charge, (size_t)p->threads * THREAD_BYTES);
     if (rc < 0)
@@ -73,9 +72,9 @@ void compressor_free(struct compressor *p)
 {
     if (!p)
         return;
-    compressor_line_forget(p, NULL);
+    compressor_queue_remove(p, NULL);
     charge_done(&p->charge);
-    compressor_line_leave(p);
+    compressor_queue_leave(p);
 }
 
 int compressor_open(struct compressor *p, struct err *err, struct compressor_file **ret)
@@ -95,7 +94,7 @@ int compressor_open(struct compressor *p, struct err *err, struct compressor_fil
 void compressor_drop(struct compressor_file *f)
 {
     if (f)
-        compressor_line_forget(f->compressor, f);
+        compressor_queue_remove(f->compressor, f);
     compressor_file_free(f);
 }
 
@@ -114,7 +113,7 @@ static struct compressor_piece *piece_new(struct compressor_file *f, const char 
         return free(piece), NULL;
     piece->file = f;
     piece->text = f->text;
-    piece->len = f->text.len;
+    piece->text_len = f->text.len;
     piece->charge = f->charge;
     f->text = (struct buf){0};
     f->charge.bytes = 0;
@@ -137,7 +136,7 @@ int compressor_text(struct compressor_file *f, struct text text, struct err *err
     int rc = 0;
     f->text_bytes += text.len;
     if (is_plain(&f->compressor->options))
-        return compressor_put(f, text, err);
+        return compressor_file_write(f, text, err);
     while (text.len && rc == 0) {
         bool whole;
         struct compressor_piece *piece;
@@ -147,23 +146,23 @@ int compressor_text(struct compressor_file *f, struct text text, struct err *err
         text.ptr += n;
         text.len -= n;
         if (rc == 0 && whole)
-            rc = (piece = piece_new(f, NULL)) ? compressor_line_add(f->compressor, piece, err)
+            rc = (piece = piece_new(f, NULL)) ? compressor_queue_add(f->compressor, piece, err)
                                               : -ENOMEM;
     }
     return rc;
 }
 
-int compressor_finish(struct compressor_file *f, const char *name, uint64_t *bytes,
-                      struct hash128 *hash, struct err *err)
+int compressor_finish(struct compressor_file *f, const char *name, uint64_t *ret_bytes,
+                      struct hash128 *ret_hash, struct err *err)
 {
     if (is_plain(&f->compressor->options)) {
-        int rc = compressor_hand_over(f, name, bytes, hash, err);
+        int rc = compressor_file_finish(f, name, ret_bytes, ret_hash, err);
         return compressor_file_free(f), rc;
     }
     struct compressor_piece *last = piece_new(f, name);
     if (!last)
         return compressor_drop(f), -ENOMEM;
-    last->bytes = bytes;
-    last->hash = hash;
-    return compressor_line_add(f->compressor, last, err);
+    last->ret_bytes = ret_bytes;
+    last->ret_hash = ret_hash;
+    return compressor_queue_add(f->compressor, last, err);
 }

@@ -9,16 +9,17 @@
 #define COMPRESSOR_MEMBER (1u << 20)  /* bytes of text, continued to the end of the line */
 #define COMPRESSOR_WAITING (2u << 20) /* bytes of text that wait, for each thread */
 
-/* The text of a future member. With `name` it is the last one of its file, which it then owns. */
+/* The text of a future member. A piece with `name` is the last one of its file: it owns `file`, and
+ * piece_free frees both. */
 struct compressor_piece {
     struct compressor_piece *next;
     struct compressor_file *file;
-    struct buf text, out;
+    struct buf text, out; /* `text` is freed when `out` is complete */
     struct charge charge; /* for the text */
-    size_t len;           /* length of the text */
+    size_t text_len;      /* length of the text, also after it was freed */
     char *name;
-    uint64_t *bytes;
-    struct hash128 *hash;
+    uint64_t *ret_bytes;      /* with `name`: set when the file is complete; NULL: not wanted */
+    struct hash128 *ret_hash; /* likewise */
     enum { PIECE_WAITING, PIECE_RUNNING, PIECE_DONE } state;
     int rc;
 };
@@ -34,14 +35,14 @@ struct compressor {
     struct charge charge; /* for the threads */
     struct compressor_piece *first, **last;
     size_t count, bytes;  /* count: pieces in the queue; bytes: of their texts */
-    pthread_mutex_t lock; /* guards the next members, and links and states of pieces */
+    pthread_mutex_t lock; /* guards the fields below, and the links and states of pieces */
     pthread_cond_t done;  /* signalled when a piece is done */
     struct compressor_piece *todo;
     size_t todo_bytes;
-    unsigned jobs;             /* jobs in the pool */
-    unsigned references;       /* one of the caller, and one of each job */
-    struct gzip_packer **idle; /* idle compressors, one for each thread */
-    unsigned idle_count;
+    unsigned jobs;                       /* jobs in the pool */
+    unsigned references;                 /* one of the caller, and one of each job */
+    struct gzip_encoder **idle_encoders; /* at most one for each thread */
+    unsigned idle_encoder_count;
 };
 
 struct compressor_file {
@@ -53,24 +54,27 @@ struct compressor_file {
     struct hasher hasher;
 };
 
-/* ---- compressor_file.c
- * ---------------------------------------------------------------------------- */
+/* ---- compressor_file.c ----------------------------------------------------------------------- */
 
-int compressor_put(struct compressor_file *f, struct text bytes, struct err *err);
-int compressor_hand_over(struct compressor_file *f, const char *name, uint64_t *bytes,
-                         struct hash128 *hash, struct err *err);
+/* Appends bytes to the file, and to its hash. In the caller's thread, in the order of the file. */
+int compressor_file_write(struct compressor_file *f, struct text bytes, struct err *err);
+/* Passes the complete file to the archive writer as `name`, and sets size and hash of the bytes
+ * written (may be NULL). `f` is still to be freed. */
+int compressor_file_finish(struct compressor_file *f, const char *name, uint64_t *ret_bytes,
+                           struct hash128 *ret_hash, struct err *err);
+/* Drops the file if it was not passed on. NULL-safe. */
 void compressor_file_free(struct compressor_file *f);
 
-/* ---- compressor_line.c
- * ---------------------------------------------------------------------------- */
+/* ---- compressor_queue.c ---------------------------------------------------------------------- */
 
-int compressor_line_init(struct compressor *p);
+/* Makes an empty queue, without jobs. */
+int compressor_queue_init(struct compressor *p);
 /* Appends a piece, and takes it; writes pieces that are done. Compresses in the calling thread if
  * too many wait. */
-int compressor_line_add(struct compressor *p, struct compressor_piece *piece, struct err *err);
+int compressor_queue_add(struct compressor *p, struct compressor_piece *piece, struct err *err);
 /* Removes the pieces of a file (NULL: all) from the queue. */
-void compressor_line_forget(struct compressor *p, const struct compressor_file *f);
+void compressor_queue_remove(struct compressor *p, const struct compressor_file *f);
 /* Releases the caller's reference: the compressor is freed with its last job. */
-void compressor_line_leave(struct compressor *p);
+void compressor_queue_leave(struct compressor *p);
 
 #endif

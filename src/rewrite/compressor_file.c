@@ -14,20 +14,20 @@ void compressor_file_free(struct compressor_file *f)
     free(f);
 }
 
-int compressor_put(struct compressor_file *f, struct text bytes, struct err *err)
+int compressor_file_write(struct compressor_file *f, struct text bytes, struct err *err)
 {
     hasher_add(&f->hasher, bytes.ptr, bytes.len);
     return archive_writer_file_write(f->out, bytes, err);
 }
 
-int compressor_hand_over(struct compressor_file *f, const char *name, uint64_t *bytes,
-                         struct hash128 *hash, struct err *err)
+int compressor_file_finish(struct compressor_file *f, const char *name, uint64_t *ret_bytes,
+                           struct hash128 *ret_hash, struct err *err)
 {
     struct archive_writer_file *out = f->out;
-    if (bytes)
-        *bytes = archive_writer_file_size(out);
-    if (hash)
-        *hash = hasher_end(&f->hasher);
+    if (ret_bytes)
+        *ret_bytes = archive_writer_file_size(out);
+    if (ret_hash)
+        *ret_hash = hasher_end(&f->hasher);
     f->out = NULL;
     return archive_writer_file_finish(out, name, err);
 }

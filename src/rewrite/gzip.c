@@ -1,11 +1,10 @@
 /* gzip.c - gzip members by ISA-L, libdeflate or zlib.
  *
  * The levels correspond to those of gzip: about the same size, in much less time. On traces, a
- * member
- * for each MiB, one core (part of the text, MB/s): gzip 1: 12.3 %, 177; 6: 9.3 %, 49; 9: 8.8 %, 27.
- * ISA-L 1: 11.5 %, 970. libdeflate 1: 10.8 %, 400; 3: 10.3 %, 206; 5: 9.5 %, 163; 6: 9.0 %, 118; 7:
- * 8.6 %, 82; 8: 8.3 %, 28. Its levels 2 and 4 and ISA-L's 2 and 3 are worse than the ones beside
- * them.
+ * member for each MiB, one core (part of the text, MB/s): gzip 1: 12.3 %, 177; 6: 9.3 %, 49; 9:
+ * 8.8 %, 27. ISA-L 1: 11.5 %, 970. libdeflate 1: 10.8 %, 400; 3: 10.3 %, 206; 5: 9.5 %, 163; 6:
+ * 9.0 %, 118; 7: 8.6 %, 82; 8: 8.3 %, 28. Its levels 2 and 4 and ISA-L's 2 and 3 are worse than
+ * the ones beside them.
  */
 #include "rewrite/gzip.h"
 
@@ -20,7 +19,7 @@
 #include <libdeflate.h>
 #endif
 
-struct gzip_packer {
+struct gzip_encoder {
     int level;
 #ifdef HAVE_LIBDEFLATE
     struct libdeflate_compressor *deflate; /* NULL if ISA-L or zlib compresses this level */
@@ -30,9 +29,9 @@ struct gzip_packer {
 #endif
 };
 
-struct gzip_packer *gzip_packer_new(int level)
+struct gzip_encoder *gzip_encoder_new(int level)
 {
-    struct gzip_packer *p = calloc(1, sizeof *p);
+    struct gzip_encoder *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
     p->level = level;
@@ -48,7 +47,7 @@ struct gzip_packer *gzip_packer_new(int level)
     return p;
 }
 
-void gzip_packer_free(struct gzip_packer *p)
+void gzip_encoder_free(struct gzip_encoder *p)
 {
 #ifdef HAVE_LIBDEFLATE
     if (p && p->deflate)
@@ -59,7 +58,7 @@ void gzip_packer_free(struct gzip_packer *p)
 
 /* Each returns the number of bytes written, 0 on failure. */
 #ifdef HAVE_ISAL
-static size_t pack_isal(struct gzip_packer *p, struct text text, char *out, size_t room)
+static size_t encode_isal(struct gzip_encoder *p, struct text text, char *out, size_t room)
 {
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
@@ -77,7 +76,7 @@ static size_t pack_isal(struct gzip_packer *p, struct text text, char *out, size
 }
 #endif
 
-static size_t pack_zlib(int level, struct text text, char *out, size_t room)
+static size_t encode_zlib(int level, struct text text, char *out, size_t room)
 {
     z_stream z = {0};
     if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -92,7 +91,7 @@ static size_t pack_zlib(int level, struct text text, char *out, size_t room)
     return made;
 }
 
-static size_t compress_member(struct gzip_packer *p, struct text text, char *out, size_t room)
+static size_t compress_member(struct gzip_encoder *p, struct text text, char *out, size_t room)
 {
     size_t made = 0;
 #ifdef HAVE_LIBDEFLATE
@@ -101,9 +100,9 @@ static size_t compress_member(struct gzip_packer *p, struct text text, char *out
 #endif
 #ifdef HAVE_ISAL
     if (!made && p->level == 1)
-        made = pack_isal(p, text, out, room);
+        made = encode_isal(p, text, out, room);
 #endif
-    return made ? made : pack_zlib(p->level, text, out, room);
+    return made ? made : encode_zlib(p->level, text, out, room);
 }
 
 /* Stored blocks are the worst case; zlib may make them of 16 KiB, with 5 bytes each. */
@@ -112,7 +111,7 @@ static size_t size_bound(size_t len)
     return len + len / 1024 + 256;
 }
 
-int gzip_packer_member(struct gzip_packer *p, struct text text, struct buf *out)
+int gzip_encoder_member(struct gzip_encoder *p, struct text text, struct buf *out)
 {
     char *room = buf_reserve(out, size_bound(text.len));
     size_t made = room ? compress_member(p, text, room, size_bound(text.len)) : 0;
@@ -139,8 +138,8 @@ int gzip_text(struct text text, int level, struct buf *out)
 {
     if (!level)
         return buf_text(out, text), out->error;
-    struct gzip_packer *p = gzip_packer_new(level);
-    int rc = p ? gzip_packer_member(p, text, out) : -ENOMEM;
-    gzip_packer_free(p);
+    struct gzip_encoder *p = gzip_encoder_new(level);
+    int rc = p ? gzip_encoder_member(p, text, out) : -ENOMEM;
+    gzip_encoder_free(p);
     return rc;
 }

@@ -4,14 +4,14 @@
 
 #include "dftracerd/rewrite.h"
 
-/* A compressor for one level. One thread at a time. */
-struct gzip_packer;
-struct gzip_packer *gzip_packer_new(int level); /* 1-9; *new* or NULL */
+/* Encodes members at one level. One thread at a time. */
+struct gzip_encoder;
+struct gzip_encoder *gzip_encoder_new(int level); /* 1-9; *new* or NULL */
 /* Appends a member. Returns 0 or -ENOMEM. */
-int gzip_packer_member(struct gzip_packer *p, struct text text, struct buf *out);
+int gzip_encoder_member(struct gzip_encoder *p, struct text text, struct buf *out);
 /* Inflates a member with zlib, whatever library compressed it. Returns -EIO if it is not a member,
  * or its text does not have `len` bytes. */
 int gunzip_member(struct text member, size_t len, struct buf *out);
-void gzip_packer_free(struct gzip_packer *p); /* NULL-safe */
+void gzip_encoder_free(struct gzip_encoder *p); /* NULL-safe */
 
 #endif

@@ -1,4 +1,4 @@
-/* organize.c - writes the text that share_next returns to the files of the groups. */
+/* organize.c - writes the text that share_next returns to the files of the targets. */
 #include "rewrite/organize.h"
 
 #include <errno.h>
@@ -119,9 +119,9 @@ static int finish_output(struct organize *o, struct err *err)
 static int open_all(struct organize *o, const struct selection *s,
                     const struct organize_options *options, struct budget *budget, struct err *err)
 {
-    int rc = organize_targets(o, options, err);
+    int rc = organize_copy_options(o, options, err);
 
-    rc = rc < 0 ? rc : organize_queries(o, s, options, budget, err);
+    rc = rc < 0 ? rc : organize_open_queries(o, s, options, budget, err);
     if (rc < 0)
         return rc;
     struct share_options share = {.all = o->all,

@@ -1,4 +1,4 @@
-/* organize.h - declarations that the parts of /organize share: groups, their files, and the
+/* organize.h - declarations that the parts of /organize share: targets, their files, and the
  * description of these in sidecar and manifest. */
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
@@ -9,7 +9,7 @@
 
 #define ORGANIZE_REST "_rest"
 
-/* A file of a group. Its bytes and hash are known after the compressor has written it. */
+/* A file of a target. Its bytes and hash are known after the compressor has written it. */
 struct organize_file {
     char *path;
     uint64_t lines, events, text_bytes, bytes; /* lines: lines from sources */
@@ -18,6 +18,7 @@ struct organize_file {
     struct charge charge;   /* for `added` */
     uint64_t since, adding; /* the last pair, which is not in `added` yet */
 };
+/* Receives the objects of a group of the request, or the rest. */
 struct organize_target {
     char *name;
     char *query; /* NULL for the rest */
@@ -50,7 +51,6 @@ struct organize {
     char *name;
     int level;
     uint64_t chunk_bytes;
-    bool drop_rest;
     struct organize_source *sources;
     size_t source_count, source_at; /* source_at: the current source, + 1 */
     struct hasher hasher;           /* hash of its text */
@@ -71,22 +71,25 @@ struct organize {
 };
 
 /* organize_open.c */
-int organize_targets(struct organize *o, const struct organize_options *options, struct err *err);
-int organize_queries(struct organize *o, const struct selection *s,
-                     const struct organize_options *options, struct budget *budget,
-                     struct err *err);
+/* Checks names, and makes the targets. */
+int organize_copy_options(struct organize *o, const struct organize_options *options,
+                          struct err *err);
+/* Opens `all` and the queries of the groups, and lists the sources. */
+int organize_open_queries(struct organize *o, const struct selection *s,
+                          const struct organize_options *options, struct budget *budget,
+                          struct err *err);
 /* organize_trace.c: writes the records of the sidecar. */
-/* begins the sidecar, and writes its targets */
+/* Begins the sidecar, and writes its targets. */
 int organize_sidecar_begin(struct organize *o, struct err *err);
-/* begins a source; those before it have ended */
+/* Begins a source; those before it have ended. */
 int organize_sidecar_source(struct organize *o, uint32_t file);
-/* records that text of the source goes to a target */
+/* Records that text of the source goes to a target. */
 int organize_sidecar_share(struct organize *o, const struct share *s);
-/* records lines that were added to the file and are in no source */
+/* Records lines that were added to the file and are in no source. */
 void organize_sidecar_added(struct organize_file *f, uint64_t lines);
-/* records lines from a source */
+/* Records lines from a source. */
 void organize_sidecar_lines(struct organize_file *f, uint64_t lines);
-/* writes the records of all files, and ends the sidecar */
+/* Writes the records of all files, and ends the sidecar. */
 int organize_sidecar_end(struct organize *o, struct err *err);
 /* organize_manifest.c: writes the manifest to o->manifest, and as the last file. */
 int organize_write_manifest(struct organize *o, struct err *err);

@@ -3,7 +3,7 @@
 #include "rewrite/manifest.h"
 #include "rewrite/organize.h"
 
-/* ---- groups ---------------------------------------------------------------------------------- */
+/* ---- targets: groups and the rest ------------------------------------------------------------ */
 
 #define OBJECT struct organize_file
 static const struct member file_members[] = {

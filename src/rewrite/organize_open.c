@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX = 200 };
+enum { GROUP_NAME_MAX = 200 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ static bool is_name(const char *name)
         if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '/')
             return false;
     }
-    return len > 0 && len <= NAME_MAX && name[0] != '.' && text_is_utf8(text_of(name));
+    return len > 0 && len <= GROUP_NAME_MAX && name[0] != '.' && text_is_utf8(text_of(name));
 }
 
 static int refuse_group(struct err *err, const char *name, const char *why)
@@ -52,7 +52,8 @@ static int check_groups(const struct organize_options *o, struct err *err)
     return 0;
 }
 
-int organize_targets(struct organize *o, const struct organize_options *options, struct err *err)
+int organize_copy_options(struct organize *o, const struct organize_options *options,
+                          struct err *err)
 {
     if (!is_name(options->name))
         return err_set_param(err, ERR_PARAM, "name",
@@ -86,7 +87,7 @@ int organize_targets(struct organize *o, const struct organize_options *options,
 
 /* Checks the query of the group by itself, so that the position of an error refers to the text
  * that the user gave for this group. */
-static int check_query(const struct organize_target *t, struct err *err)
+static int check_group_query(const struct organize_target *t, struct err *err)
 {
     struct err why = {0};
     struct buf ignored = {0};
@@ -107,17 +108,18 @@ static int check_query(const struct organize_target *t, struct err *err)
 
 /* Opens (query of the request) and (query of the group). Each of them has been parsed by itself,
  * so parentheses cannot change what they mean. */
-static int open_group(struct organize *o, size_t i, const struct selection *s,
-                      struct budget *budget, struct err *err)
+static int open_group_query(struct organize *o, size_t i, const struct selection *s,
+                            struct budget *budget, struct err *err)
 {
     struct selection own = *s;
     struct buf both = {0};
     const struct organize_target *t = &o->targets[i];
     bool alone = !s->query.len || !*t->query;
-    int rc = check_query(t, err);
+    int rc = check_group_query(t, err);
 
     if (rc < 0)
         return rc;
+    /* Metadata records are never assigned by a query: they go with objects of data (share.h). */
     own.phases &= PHASE_DATA;
     buf_puts(&both, alone ? "" : "(");
     buf_text(&both, s->query);
@@ -133,7 +135,8 @@ static int open_group(struct organize *o, size_t i, const struct selection *s,
     return rc;
 }
 
-static int note_sources(struct organize *o)
+/* Lists the selected files as sources, or as `unread` if they have no text. */
+static int list_sources(struct organize *o)
 {
     const uint32_t *files;
     size_t count = query_files(o->all, &files);
@@ -156,11 +159,13 @@ static int note_sources(struct organize *o)
     return 0;
 }
 
-int organize_queries(struct organize *o, const struct selection *s,
-                     const struct organize_options *options, struct budget *budget, struct err *err)
+int organize_open_queries(struct organize *o, const struct selection *s,
+                          const struct organize_options *options, struct budget *budget,
+                          struct err *err)
 {
-    struct selection all;
+    struct selection all; /* every line of the files, with metadata: each goes to some target */
     struct buf ignored = {0};
+    /* Only for its errors, whose positions refer to the text of the request. */
     int rc = query_normalise(s->query, err, &ignored);
 
     buf_done(&ignored);
@@ -175,6 +180,6 @@ int organize_queries(struct organize *o, const struct selection *s,
     o->queries = calloc(options->group_count + 1, sizeof(*o->queries));
     rc = rc == 0 && !o->queries ? -ENOMEM : rc;
     for (size_t i = 0; i < options->group_count && rc == 0; i++)
-        rc = open_group(o, i, s, budget, err);
-    return rc < 0 ? rc : note_sources(o);
+        rc = open_group_query(o, i, s, budget, err);
+    return rc < 0 ? rc : list_sources(o);
 }

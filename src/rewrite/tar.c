@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 512, NAME_MAX = 4000 };
+enum { BLOCK = 512, MEMBER_NAME_MAX = 4000 };
 
 struct header {
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
@@ -115,8 +115,8 @@ static void put_pax(const struct tar_entry *e, bool name, bool size, struct buf 
 bool tar_name_is_safe(struct text name)
 {
     struct text rest = name, part;
-    if (!name.len || name.len > NAME_MAX || name.ptr[0] == '/' || name.ptr[name.len - 1] == '/' ||
-        memchr(name.ptr, '\0', name.len))
+    if (!name.len || name.len > MEMBER_NAME_MAX || name.ptr[0] == '/' ||
+        name.ptr[name.len - 1] == '/' || memchr(name.ptr, '\0', name.len))
         return false;
     while (text_split(&rest, '/', &part))
         if (text_eq(part, TEXT("..")))

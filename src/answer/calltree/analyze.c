@@ -60,7 +60,7 @@ static int compare_categories(const void *a, const void *b, void *arg)
     return value_cmp(&names[*(const uint32_t *)a].cat, &names[*(const uint32_t *)b].cat);
 }
 
-/* Compares by count, descending; names are numbered in their order. */
+/* Compares by count, descending, then by name: names are numbered in sorted order. */
 static int compare_called(const void *a, const void *b, void *arg)
 {
     const struct call_tree_sum *sums = arg;

@@ -39,7 +39,7 @@ struct call_lane {
     size_t chain_count;
     struct within_part covered; /* with `clip`: the parts of time that count */
 };
-/* What is called: name and category, sorted by name. */
+/* What is called: name and category. Sorted by them. */
 struct call_name {
     struct value name, cat;
 };
@@ -66,8 +66,8 @@ void call_node_add(struct call_node *n, const struct call_node *other, bool with
 /* The returned nodes of a forest, as lists of children. */
 struct call_shape {
     uint32_t *first, *next; /* CALL_NOBODY: none */
-    __int128 *rest;
-    uint32_t count; /* of nodes in the lists; 0: the part does not exist */
+    __int128 *rest;         /* see call_tree_node; not defined for the top */
+    uint32_t count;         /* of nodes in the lists; 0: the part does not exist */
     struct charge charge;
 };
 

@@ -8,33 +8,35 @@
 
 /* ---- callees and callers --------------------------------------------------------------------- */
 
-static bool has_name(const struct call_tree *t, const struct call_node *n)
+/* True for a call of the focus name. */
+static bool is_focus(const struct call_tree *t, const struct call_node *n)
 {
     const struct value *name = n->name < t->name_count ? &t->names[n->name].name : NULL;
 
     return name && name->type == VALUE_TEXT && text_eq(name->text, text_of(t->o.focus));
 }
 
-/* Adds the callers of a node, from it upwards. The time of a call within another one of the name
- * belongs to that one. */
-static int add_callers(struct call_tree *t, uint32_t node, bool inside)
+/* Adds a focus node, its parent, and so on upwards as one path of the tree of callers.
+ * `inside_focus`: the node is nested in another call of the focus name, whose total already
+ * contains its time; so its total is not added again, but its count and self time are. */
+static int add_callers(struct call_tree *t, uint32_t node, bool inside_focus)
 {
     const struct call_forest *all = &t->forest[CALL_TREE_ALL];
     struct call_forest *f = &t->forest[CALL_TREE_CALLERS];
-    const struct call_node *own = &all->nodes.at[node];
+    const struct call_node *focus = &all->nodes.at[node];
     int64_t at = 0;
 
     for (unsigned level = 0; node != 0 && level < CALL_TREE_PATH_LEVELS; level++) {
         at = call_forest_child(f, (uint32_t)at, all->nodes.at[node].name);
         if (at < 0)
             return (int)at;
-        call_node_add(&f->nodes.at[at], own, !inside);
+        call_node_add(&f->nodes.at[at], focus, !inside_focus);
         node = all->nodes.at[node].parent;
     }
     return 0;
 }
 
-/* Sums up the top: the nodes directly below it. */
+/* Sums up count and total of the nodes directly below the top; its self time remains 0. */
 static void add_top(struct call_forest *f)
 {
     for (uint32_t i = 1; i < f->nodes.count; i++) {
@@ -49,24 +51,23 @@ int call_tree_focus(struct call_tree *t)
 {
     const struct call_forest *all = &t->forest[CALL_TREE_ALL];
     struct call_forest *callees = &t->forest[CALL_TREE_CALLEES];
-    /* the number of each node among the callees */
-    uint32_t *below = calloc(all->nodes.count, sizeof(*below));
-    int rc = below ? call_forest_init(callees, t->budget) : -ENOMEM;
+    /* the position of each node in the forest of callees; 0: none */
+    uint32_t *callee_of = calloc(all->nodes.count, sizeof(*callee_of));
+    int rc = callee_of ? call_forest_init(callees, t->budget) : -ENOMEM;
 
     rc = rc < 0 ? rc : call_forest_init(&t->forest[CALL_TREE_CALLERS], t->budget);
     for (uint32_t i = 1; i < all->nodes.count && rc == 0; i++) {
         const struct call_node *n = &all->nodes.at[i];
-        uint32_t above = below[n->parent];
-        /* counts as a callee if a call of the name is on its path, including itself */
-        int64_t at = above || has_name(t, n) ? call_forest_child(callees, above, n->name) : 0;
+        uint32_t parent = callee_of[n->parent]; /* 0: the node is in no call of the focus name */
+        int64_t at = parent || is_focus(t, n) ? call_forest_child(callees, parent, n->name) : 0;
         if (at > 0)
             call_node_add(&callees->nodes.at[at], n, true);
         rc = at < 0 ? (int)at : i % 4096 ? 0 : budget_check(t->budget);
-        below[i] = (uint32_t)(at < 0 ? 0 : at);
-        if (rc == 0 && has_name(t, n))
-            rc = add_callers(t, i, above != 0);
+        callee_of[i] = (uint32_t)(at < 0 ? 0 : at);
+        if (rc == 0 && is_focus(t, n))
+            rc = add_callers(t, i, parent != 0);
     }
-    free(below);
+    free(callee_of);
     if (rc == 0) {
         add_top(callees);
         add_top(&t->forest[CALL_TREE_CALLERS]);
@@ -76,8 +77,8 @@ int call_tree_focus(struct call_tree *t)
 
 /* ---- returned nodes -------------------------------------------------------------------------- */
 
-/* Puts children of one parent side by side, in their order. Names and groups are numbered in their
- * order. */
+/* Puts the children of one parent side by side: by total, descending, then by name. Names and
+ * groups are numbered in sorted order, so comparing numbers compares the values. */
 static int compare_nodes(const void *a, const void *b, void *arg)
 {
     const struct call_node *nodes = arg, *x = &nodes[*(const uint32_t *)a],
@@ -99,10 +100,10 @@ void call_shape_done(struct call_shape *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* Stores the number of calls above each node in `first` temporarily; an omitted node gets
- * CALL_NOBODY. */
-static int judge_nodes(const struct call_tree *t, const struct call_forest *f, struct call_shape *s,
-                       uint64_t max_depth, int64_t min_total)
+/* Temporarily stores in `first` the number of calls on the path to each node, the node included;
+ * groups do not count. Omitted nodes get CALL_NOBODY. */
+static int mark_omitted(const struct call_tree *t, const struct call_forest *f,
+                        struct call_shape *s, uint64_t max_depth, int64_t min_total)
 {
     uint32_t returned = 0;
     int rc = 0;
@@ -111,18 +112,20 @@ static int judge_nodes(const struct call_tree *t, const struct call_forest *f, s
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {
         rc = i % 4096 ? 0 : budget_check(t->budget);
         const struct call_node *n = &f->nodes.at[i];
-        uint32_t above = s->first[n->parent];
-        bool hidden =
-            above == CALL_NOBODY || (max_depth && above >= max_depth) || n->total < min_total;
-        s->first[i] = hidden ? CALL_NOBODY : above + (n->name < t->name_count);
-        returned += !hidden;
+        uint32_t calls = s->first[n->parent];
+        bool omitted =
+            calls == CALL_NOBODY || (max_depth && calls >= max_depth) || n->total < min_total;
+        s->first[i] = omitted ? CALL_NOBODY : calls + (n->name < t->name_count);
+        returned += !omitted;
     }
     s->count = returned + 1;
     return rc;
 }
 
-/* Computes self time plus the time of omitted nodes below. For callers, whose time is that of the
- * called one, it is the time that no returned caller of theirs has. */
+/* Computes `rest`. In the tree of all calls and in that of callees, it is the self time of a node
+ * plus that of the omitted nodes below it. In the tree of callers, the self time of a node is that
+ * of the focus calls reached through it; `rest` is what remains after subtracting the self times of
+ * its returned children. */
 static int sum_rests(const struct call_forest *f, struct call_shape *s, bool callers)
 {
     int rc = 0;
@@ -154,6 +157,7 @@ static int link_children(const struct call_forest *f, struct call_shape *s)
             order[n++] = i;
     }
     int rc = sort_items(order, n, sizeof(*order), compare_nodes, f->nodes.at, f->nodes.budget);
+    /* The marks of mark_omitted are in `order` now: `first` becomes the lists, empty at first. */
     memset(s->first, 0xFF, f->nodes.count * sizeof(*s->first));
     memset(s->next, 0xFF, f->nodes.count * sizeof(*s->next));
     for (uint32_t i = 0; i < n && rc == 0; i++) {
@@ -184,7 +188,7 @@ int call_shape_make(struct call_tree *t, enum call_tree_part part, uint64_t max_
     s->rest = malloc(count * sizeof(*s->rest));
     if (!s->first || !s->next || !s->rest)
         return -ENOMEM;
-    rc = judge_nodes(t, f, s, max_depth, min_total);
+    rc = mark_omitted(t, f, s, max_depth, min_total);
     rc = rc < 0 ? rc : sum_rests(f, s, part == CALL_TREE_CALLERS);
     return rc < 0 ? rc : link_children(f, s);
 }

@@ -288,7 +288,7 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
     c->variants = options->labels ? options->labels + 1 : NULL;
     c->query = options->query;
     c->generation = snapshot_generation(snapshot);
-    c->regression = -1;
+    c->worst_regression = -1;
     int rc = run_all(&run);
     vec_done(&run.tests);
     if (rc == -ENOMEM && c->arena.error < 0)
@@ -297,7 +297,7 @@ int compare_run(const struct query_env *env, struct snapshot *snapshot,
         comparison_free(c);
         return err_set_code(err, rc);
     }
-    c->failed = options->fail_on >= 0 && c->regression >= options->fail_on;
+    c->failed = options->fail_on >= 0 && c->worst_regression >= options->fail_on;
     c->elapsed_ns = clock_mono_ns() - started_ns;
     *ret = c;
     return 0;

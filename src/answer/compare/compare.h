@@ -18,7 +18,8 @@
 #include "answer/compare/statistics.h"
 #include "answer/stats/scan.h"
 
-enum { PEAK_COUNT, PEAK_MEAN, PEAKS };
+/* Values whose maximum over the threads is a peak of a window. */
+enum { PEAK_EVENTS, PEAK_MEAN_DUR, PEAKS };
 
 /* A group of one side. */
 struct side_group {
@@ -27,9 +28,16 @@ struct side_group {
     struct moments_f64 peaks[PEAKS]; /* over the windows: the maximum of all threads */
 };
 enum { SIDE_GROUPS, SIDE_THREADS, SIDE_SETS }; /* sets of a side; threads: see windows.h */
-/* Accumulators of the groups of a side: durations and sizes with their percentiles; bytes, and the
- * duration of the events that have bytes. */
-enum { SIDE_DUR, SIDE_SIZE, SIDE_MEASURES, SIDE_BYTES = SIDE_MEASURES, SIDE_TIME, SIDE_ACCS };
+/* Accumulators of the groups of a side. Durations and sizes have percentiles; SIDE_TRANSFER_BYTES
+ * and SIDE_TRANSFER_TIME are the bytes and the durations of the events that have bytes. */
+enum {
+    SIDE_DUR,
+    SIDE_SIZE,
+    SIDE_MEASURES,
+    SIDE_TRANSFER_BYTES = SIDE_MEASURES,
+    SIDE_TRANSFER_TIME,
+    SIDE_ACCS
+};
 struct side {
     struct query *query;
     struct budget *budget;
@@ -82,8 +90,8 @@ struct part {
     uint64_t count;
     struct quantity of[SIDE_ACCS];
     struct moments_f64 peaks[PEAKS];
-    bool no_peak_std;          /* `peaks` have the mean over groups */
-    struct compare_meta *head; /* members before the metrics, which get bytes and io_time; NULL */
+    bool no_peak_std;            /* `peaks` have the mean over groups */
+    struct compare_meta *totals; /* of the side; metrics_make adds bytes and io_time; NULL: none */
 };
 
 /* Borrows its arguments. Call side_done even if it fails. */

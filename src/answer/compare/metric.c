@@ -10,20 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum worse { WORSE_MORE, WORSE_LESS, WORSE_NEVER };
+enum worse_when { WORSE_IF_GREATER, WORSE_IF_LESS, WORSE_NEVER };
+enum { FIXED_METRICS_MAX = 16 }; /* metrics of a side besides its quantiles */
 
 /* A metric on one side. The lists of all sides have the same metrics at the same positions. */
 struct entry {
     const char *name;
     enum column_unit unit;
-    enum worse worse;
+    enum worse_when worse_when;
     bool optional, tested; /* optional: returned only if a side is not 0 */
     unsigned measure;      /* if it is tested */
     struct value value, std;
 };
-/* One side while it is measured. */
-struct sheet {
-    struct measured all[SIDE_MEASURES];
+/* The metrics of one side, while they are computed. */
+struct side_metrics {
+    struct measured measured[SIDE_MEASURES];
     struct sample_bin *bins[SIDE_MEASURES];
     size_t bin_count[SIDE_MEASURES];
     struct entry *entries;
@@ -40,12 +41,12 @@ static struct value or_zero(const struct value *v, bool time)
     return time ? stats_time(0) : (struct value){.type = VALUE_INT};
 }
 
-static struct entry *put_entry(struct sheet *s, const char *name, enum column_unit unit,
-                               enum worse worse, struct value value)
+static struct entry *put_entry(struct side_metrics *s, const char *name, enum column_unit unit,
+                               enum worse_when worse_when, struct value value)
 {
     struct entry *e = &s->entries[s->count++];
 
-    *e = (struct entry){.name = name, .unit = unit, .worse = worse, .value = value};
+    *e = (struct entry){.name = name, .unit = unit, .worse_when = worse_when, .value = value};
     return e;
 }
 
@@ -54,6 +55,8 @@ static struct value count_value(uint64_t n)
     return (struct value){.type = VALUE_UINT, .u = n};
 }
 
+/* Returns the sum in microseconds for times, which may be stored in ns; else in the unit of the
+ * column. */
 static double sum_of(const struct quantity *q)
 {
     const __int128 unit = q->moments.nano ? 1000 : 1, sum = q->moments.sum;
@@ -65,7 +68,7 @@ static double sum_of(const struct quantity *q)
 /* Returns null if no event has bytes. */
 static struct value bytes_of(const struct part *p)
 {
-    const struct quantity *q = &p->of[SIDE_BYTES];
+    const struct quantity *q = &p->of[SIDE_TRANSFER_BYTES];
     double sum = sum_of(q);
 
     if (q->moments.count + q->doubles.count == 0)
@@ -77,20 +80,20 @@ static struct value bytes_of(const struct part *p)
     return value_of_f64(sum);
 }
 
-static void put_peak(struct sheet *s, const char *name, enum column_unit unit, const struct part *p,
-                     unsigned peak)
+static void put_peak(struct side_metrics *s, const char *name, enum column_unit unit,
+                     const struct part *p, unsigned peak)
 {
     const struct moments_f64 *m = &p->peaks[peak];
-    struct entry *e = put_entry(s, name, unit, WORSE_MORE, value_of_f64(peak_mean(m)));
+    struct entry *e = put_entry(s, name, unit, WORSE_IF_GREATER, value_of_f64(peak_mean(m)));
 
     if (m->count > 1 && !p->no_peak_std)
         e->std = value_of_f64(sqrt(m->m2 / (double)(m->count - 1)));
 }
 
-static int put_quantiles(struct node_work *w, struct sheet *s, const struct part *p,
+static int put_quantiles(struct node_work *w, struct side_metrics *s, const struct part *p,
                          unsigned measure)
 {
-    const struct measured *m = &s->all[measure];
+    const struct measured *m = &s->measured[measure];
     bool time = measure == SIDE_DUR;
 
     for (size_t i = 0; i < w->quantile_count; i++) {
@@ -107,17 +110,19 @@ static int put_quantiles(struct node_work *w, struct sheet *s, const struct part
         const char *copy = arena_strdup(&w->run->result->arena, text_of(name));
         if (rc < 0 || !copy)
             return rc < 0 ? rc : -ENOMEM;
-        put_entry(s, copy, time ? UNIT_US : UNIT_BYTES, WORSE_MORE, or_zero(&v, time));
+        put_entry(s, copy, time ? UNIT_US : UNIT_BYTES, WORSE_IF_GREATER, or_zero(&v, time));
     }
     return 0;
 }
 
-static int put_measure(struct node_work *w, struct sheet *s, const struct part *p, unsigned measure)
+static int put_measure(struct node_work *w, struct side_metrics *s, const struct part *p,
+                       unsigned measure)
 {
-    const struct measured *m = &s->all[measure];
+    const struct measured *m = &s->measured[measure];
     bool time = measure == SIDE_DUR;
+    /* false: a mean is a double, not a VALUE_TIME */
     struct entry *e = put_entry(s, time ? "dur_mean" : "size_mean", time ? UNIT_US : UNIT_BYTES,
-                                WORSE_MORE, or_zero(&m->mean, false));
+                                WORSE_IF_GREATER, or_zero(&m->mean, false));
 
     e->std = m->std;
     e->tested = true;
@@ -125,59 +130,60 @@ static int put_measure(struct node_work *w, struct sheet *s, const struct part *
     return put_quantiles(w, s, p, measure);
 }
 
-static int fill_sheet(struct node_work *w, struct sheet *s, const struct part *p)
+/* Stores the sums of the side in its totals, too. */
+static int put_entries(struct node_work *w, struct side_metrics *s, const struct part *p)
 {
     unsigned wanted = w->options->metrics;
-    const struct value *size = &s->all[SIDE_SIZE].mean;
-    struct compare_meta *m = p->head;
+    struct compare_meta *totals = p->totals;
     int rc = 0;
 
-    if (m) {
-        m->io_time = s->all[SIDE_DUR].sum;
-        m->bytes = bytes_of(p);
-        put_entry(s, "files", UNIT_NONE, WORSE_NEVER, count_value(m->files));
-        put_entry(s, "processes", UNIT_NONE, WORSE_NEVER, count_value(m->processes));
-        put_entry(s, "threads", UNIT_NONE, WORSE_NEVER, count_value(m->threads));
-        put_entry(s, "time_pipeline", UNIT_US, WORSE_NEVER, m->makespan);
-        put_entry(s, "time_io", UNIT_US, WORSE_NEVER, m->io_time);
-        put_entry(s, "total_bytes", UNIT_BYTES, WORSE_NEVER, or_zero(&m->bytes, false))->optional =
-            true;
+    if (totals) {
+        totals->io_time = s->measured[SIDE_DUR].sum;
+        totals->bytes = bytes_of(p);
+        put_entry(s, "files", UNIT_NONE, WORSE_NEVER, count_value(totals->files));
+        put_entry(s, "processes", UNIT_NONE, WORSE_NEVER, count_value(totals->processes));
+        put_entry(s, "threads", UNIT_NONE, WORSE_NEVER, count_value(totals->threads));
+        put_entry(s, "time_pipeline", UNIT_US, WORSE_NEVER, totals->makespan);
+        put_entry(s, "time_io", UNIT_US, WORSE_NEVER, totals->io_time);
+        put_entry(s, "total_bytes", UNIT_BYTES, WORSE_NEVER, or_zero(&totals->bytes, false))
+            ->optional = true;
     }
     if (wanted & COMPARE_COUNT) {
-        put_entry(s, "count", UNIT_NONE, WORSE_MORE, count_value(p->count));
-        put_peak(s, "count_peak_mean", UNIT_NONE, p, PEAK_COUNT);
+        put_entry(s, "count", UNIT_NONE, WORSE_IF_GREATER, count_value(p->count));
+        put_peak(s, "count_peak_mean", UNIT_NONE, p, PEAK_EVENTS);
     }
     if (wanted & COMPARE_DURATION) {
         rc = put_measure(w, s, p, SIDE_DUR);
-        put_peak(s, "dur_peak_mean", UNIT_US, p, PEAK_MEAN);
+        put_peak(s, "dur_peak_mean", UNIT_US, p, PEAK_MEAN_DUR);
     }
     if (wanted & COMPARE_SIZE && rc == 0)
         rc = put_measure(w, s, p, SIDE_SIZE);
-    if (wanted & COMPARE_TRANSFER_SIZE)
-        put_entry(s, "transfer_size", UNIT_BYTES, WORSE_MORE, or_zero(size, false))->optional =
-            true;
+    if (wanted & COMPARE_TRANSFER_SIZE) /* the value of size_mean, by its name in the old command */
+        put_entry(s, "transfer_size", UNIT_BYTES, WORSE_IF_GREATER,
+                  or_zero(&s->measured[SIDE_SIZE].mean, false))
+            ->optional = true;
     if (wanted & COMPARE_BANDWIDTH) {
-        double us = sum_of(&p->of[SIDE_TIME]);
-        double rate = us > 0 ? sum_of(&p->of[SIDE_BYTES]) * 1e6 / us : 0;
-        put_entry(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_LESS, value_of_f64(rate))->optional =
+        double us = sum_of(&p->of[SIDE_TRANSFER_TIME]);
+        double rate = us > 0 ? sum_of(&p->of[SIDE_TRANSFER_BYTES]) * 1e6 / us : 0;
+        put_entry(s, "bandwidth", UNIT_BYTES_PER_S, WORSE_IF_LESS, value_of_f64(rate))->optional =
             true;
     }
     return rc;
 }
 
-static int measure_side(struct node_work *w, struct sheet *s, const struct part *p)
+static int measure_side(struct node_work *w, struct side_metrics *s, const struct part *p)
 {
     int rc = 0;
 
-    s->entries = calloc(w->quantile_count * 2 + 16, sizeof(*s->entries));
+    s->entries = calloc(w->quantile_count * SIDE_MEASURES + FIXED_METRICS_MAX, sizeof(*s->entries));
     if (!s->entries)
         return -ENOMEM;
     for (unsigned i = 0; i < SIDE_MEASURES && rc == 0; i++) {
-        rc = quantity_measure(&p->of[i], i == SIDE_DUR, &s->all[i]);
-        if (rc == 0 && s->all[i].count)
+        rc = quantity_measure(&p->of[i], i == SIDE_DUR, &s->measured[i]);
+        if (rc == 0 && s->measured[i].count)
             rc = sample_bins(p->of[i].sample, &s->bins[i], &s->bin_count[i]);
     }
-    return rc < 0 ? rc : fill_sheet(w, s, p);
+    return rc < 0 ? rc : put_entries(w, s, p);
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -208,10 +214,12 @@ static struct sample_summary summary_of(const struct measured *m)
     return (struct sample_summary){m->count, value_double(&m->mean, 0), std * std};
 }
 
-static int test_metric(struct compare_run *run, const struct sheet *a, const struct sheet *b,
-                       unsigned measure, size_t variant, struct compare_change *c)
+static int test_metric(struct compare_run *run, const struct side_metrics *a,
+                       const struct side_metrics *b, unsigned measure, size_t variant,
+                       struct compare_change *c)
 {
-    struct sample_summary from = summary_of(&a->all[measure]), to = summary_of(&b->all[measure]);
+    struct sample_summary from = summary_of(&a->measured[measure]),
+                          to = summary_of(&b->measured[measure]);
     struct compare_test *t = c->test = arena_alloc(&run->result->arena, sizeof(*t));
     struct mann_whitney ranks;
     struct welch means;
@@ -226,20 +234,20 @@ static int test_metric(struct compare_run *run, const struct sheet *a, const str
                                .welch_t = means.t,
                                .welch_df = means.df,
                                .welch_p = means.p,
-                               .welch_p_holm = means.p,
+                               .welch_p_holm = means.p, /* corrected when all tests are known */
                                .mann_whitney_u = ranks.u,
                                .mann_whitney_p = ranks.p,
                                .mann_whitney_p_holm = ranks.p,
                                .cliffs_delta = ranks.cliffs_delta};
     c->cohens_d = cohens_d(&from, &to);
-    c->significance = cohens_class(c->cohens_d);
+    c->effect_class = cohens_class(c->cohens_d);
     return vec_push(&run->tests, {t, variant});
 }
 
-static int make_change(struct node_work *w, const struct sheet *sheets, size_t side, size_t at,
-                       struct compare_change *c)
+static int make_change(struct node_work *w, const struct side_metrics *sides, size_t side,
+                       size_t at, struct compare_change *c)
 {
-    const struct entry *from = &sheets[0].entries[at], *to = &sheets[side].entries[at];
+    const struct entry *from = &sides[0].entries[at], *to = &sides[side].entries[at];
     double before = value_double(&from->value, 0), after = value_double(&to->value, 0);
 
     *c = (struct compare_change){.value = to->value, .std = to->std};
@@ -247,30 +255,30 @@ static int make_change(struct node_work *w, const struct sheet *sheets, size_t s
     double delta = value_double(&c->delta, 0);
     c->baseline_zero = before == 0 && after != 0;
     c->percent = c->baseline_zero ? 100 : before == 0 ? 0 : 100 * (delta / before);
-    c->regression =
-        (from->worse == WORSE_MORE && delta > 0) || (from->worse == WORSE_LESS && delta < 0);
-    int rc = from->tested
-                 ? test_metric(w->run, &sheets[0], &sheets[side], from->measure, side - 1, c)
-                 : 0;
-    if (c->regression && (int)c->significance > w->run->result->regression)
-        w->run->result->regression = (int)c->significance;
+    c->regression = (from->worse_when == WORSE_IF_GREATER && delta > 0) ||
+                    (from->worse_when == WORSE_IF_LESS && delta < 0);
+    int rc =
+        from->tested ? test_metric(w->run, &sides[0], &sides[side], from->measure, side - 1, c) : 0;
+    if (c->regression && (int)c->effect_class > w->run->result->worst_regression)
+        w->run->result->worst_regression = (int)c->effect_class;
     return rc;
 }
 
-static int put_metrics(struct node_work *w, const struct sheet *sheets, struct compare_group *ret)
+static int put_metrics(struct node_work *w, const struct side_metrics *sides,
+                       struct compare_group *ret)
 {
     struct arena *arena = &w->run->result->arena;
     size_t variants = w->run->options->side_count - 1;
     int rc = 0;
 
-    ret->metrics = arena_alloc(arena, (sheets[0].count + 1) * sizeof(*ret->metrics));
+    ret->metrics = arena_alloc(arena, (sides[0].count + 1) * sizeof(*ret->metrics));
     if (!ret->metrics)
         return -ENOMEM;
-    for (size_t i = 0; i < sheets[0].count; i++) {
-        const struct entry *e = &sheets[0].entries[i];
+    for (size_t i = 0; i < sides[0].count; i++) {
+        const struct entry *e = &sides[0].entries[i];
         bool returned = !e->optional;
         for (size_t s = 0; s <= variants; s++)
-            returned = returned || value_double(&sheets[s].entries[i].value, 0) > 0;
+            returned = returned || value_double(&sides[s].entries[i].value, 0) > 0;
         if (!returned)
             continue;
         struct compare_metric *m = &ret->metrics[ret->metric_count++];
@@ -284,25 +292,25 @@ static int put_metrics(struct node_work *w, const struct sheet *sheets, struct c
         if (!m->changes)
             return -ENOMEM;
         for (size_t v = 0; v < variants && rc == 0; v++)
-            rc = make_change(w, sheets, v + 1, i, &m->changes[v]);
+            rc = make_change(w, sides, v + 1, i, &m->changes[v]);
     }
     return rc;
 }
 
 int metrics_make(struct node_work *w, struct part *parts, struct compare_group *ret)
 {
-    size_t sides = w->run->options->side_count;
-    struct sheet *sheets = calloc(sides, sizeof(*sheets));
-    int rc = sheets ? 0 : -ENOMEM;
+    size_t count = w->run->options->side_count;
+    struct side_metrics *sides = calloc(count, sizeof(*sides));
+    int rc = sides ? 0 : -ENOMEM;
 
-    for (size_t i = 0; i < sides && rc == 0; i++)
-        rc = measure_side(w, &sheets[i], &parts[i]);
-    rc = rc < 0 ? rc : put_metrics(w, sheets, ret);
-    for (size_t i = 0; sheets && i < sides; i++) {
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = measure_side(w, &sides[i], &parts[i]);
+    rc = rc < 0 ? rc : put_metrics(w, sides, ret);
+    for (size_t i = 0; sides && i < count; i++) {
         for (unsigned k = 0; k < SIDE_MEASURES; k++)
-            free(sheets[i].bins[k]);
-        free(sheets[i].entries);
+            free(sides[i].bins[k]);
+        free(sides[i].entries);
     }
-    free(sheets);
+    free(sides);
     return rc;
 }

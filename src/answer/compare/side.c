@@ -128,8 +128,9 @@ static int make_plan(struct node_work *w, struct side *s)
         return rc;
     s->accs[SIDE_DUR] = (struct acc_spec){.kind = &acc_number, .column = s->dur, .sample = true};
     s->accs[SIDE_SIZE] = (struct acc_spec){.kind = &acc_number, .column = size, .sample = true};
-    s->accs[SIDE_BYTES] = (struct acc_spec){.kind = &acc_number, .column = bytes};
-    s->accs[SIDE_TIME] = (struct acc_spec){.kind = &acc_number, .column = s->dur, .with = bytes};
+    s->accs[SIDE_TRANSFER_BYTES] = (struct acc_spec){.kind = &acc_number, .column = bytes};
+    s->accs[SIDE_TRANSFER_TIME] =
+        (struct acc_spec){.kind = &acc_number, .column = s->dur, .with = bytes};
     s->sets[SIDE_GROUPS] = (struct group_set){
         .keys = s->keys, .width = s->width, .accs = s->accs, .acc_count = SIDE_ACCS};
     s->grouping = (struct grouping){.query = s->query,

@@ -109,8 +109,8 @@ static int sum_part(struct node_work *w, size_t side, const struct row *rows, si
     return rc;
 }
 
-static int summarise_node(struct node_work *w, const struct row *rows, size_t count, bool head,
-                          struct compare_group *ret)
+static int summarise_node(struct node_work *w, const struct row *rows, size_t count,
+                          bool with_totals, struct compare_group *ret)
 {
     struct part parts[COMPARE_SIDES_MAX];
     size_t sides = w->run->options->side_count;
@@ -118,7 +118,7 @@ static int summarise_node(struct node_work *w, const struct row *rows, size_t co
 
     for (size_t s = 0; s < sides && rc == 0; s++) {
         rc = sum_part(w, s, rows, count, &parts[s]);
-        parts[s].head = head ? &w->sides[s].meta : NULL;
+        parts[s].totals = with_totals ? &w->sides[s].meta : NULL;
     }
     return rc < 0 ? rc : metrics_make(w, parts, ret);
 }

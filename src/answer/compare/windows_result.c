@@ -180,9 +180,9 @@ static void add_peaks(struct side_windows *job, struct peaks *peaks)
     for (size_t i = 0; i < peaks->count; i++) {
         const struct peak *p = &peaks->at[i];
         struct moments_f64 *of = job->peaks.at[p->group].of;
-        moments_f64_add(&of[PEAK_COUNT], (double)p->events);
+        moments_f64_add(&of[PEAK_EVENTS], (double)p->events);
         if (p->longest)
-            moments_f64_add(&of[PEAK_MEAN], mean_of(p->longest));
+            moments_f64_add(&of[PEAK_MEAN_DUR], mean_of(p->longest));
     }
 }
 

@@ -74,7 +74,7 @@ static const struct member metric_members[] = {
            .help = "delta in percent of the baseline; 100 from a baseline of 0"),
     CHANGE("baseline_zero", baseline_zero, .help = "the baseline is 0 and the variant is not"),
     CHANGE("cohens_d", cohens_d, .help = "effect size: difference of the means in deviations"),
-    CHANGE("significance", significance, .choices = compare_class_names,
+    CHANGE("significance", effect_class, .choices = compare_class_names,
            .help = "class of cohens_d"),
     CHANGE("is_regression", regression, .help = "the metric is worse, by whatever amount"),
     MEMBER_OBJECTS("test", changes, change_count, &test_type, .item = test_of, .bare = true,
@@ -128,7 +128,8 @@ static struct value regression(const void *object)
 {
     const struct comparison *c = object;
 
-    return (struct value){.type = VALUE_TEXT, .text = text_of(regressions[c->regression + 1])};
+    return (struct value){.type = VALUE_TEXT,
+                          .text = text_of(regressions[c->worst_regression + 1])};
 }
 
 static struct value elapsed_ms(const void *object)
@@ -196,7 +197,7 @@ static const struct member row_members[] = {
     MEMBER("pct_change", change.percent),
     MEMBER("baseline_zero", change.baseline_zero),
     MEMBER("cohens_d", change.cohens_d),
-    MEMBER("significance", change.significance, .choices = compare_class_names),
+    MEMBER("significance", change.effect_class, .choices = compare_class_names),
     MEMBER("is_regression", change.regression),
     TEST(welch_p),
     TEST(welch_p_holm),

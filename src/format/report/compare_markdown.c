@@ -29,13 +29,13 @@ static void put_metric(struct page *p, struct text path, const struct compare_me
     compare_number(p->out, &m->value, m->unit, false);
     for (size_t v = 0; v + 1 < p->c->side_count; v++) {
         const struct compare_change *c = &m->changes[v];
-        const char *bold = c->significance >= COMPARE_MEDIUM ? "**" : "";
-        bool worse = c->regression && c->significance != COMPARE_NEGLIGIBLE;
+        const char *bold = c->effect_class >= COMPARE_MEDIUM ? "**" : "";
+        bool worse = c->regression && c->effect_class != COMPARE_NEGLIGIBLE;
         buf_puts(p->out, " | ");
         compare_number(p->out, &c->value, m->unit, false);
         buf_puts(p->out, " | ");
         compare_percent(p->out, c);
-        buf_printf(p->out, " | %s%s%s%s", bold, c->test ? compare_class_names[c->significance] : "",
+        buf_printf(p->out, " | %s%s%s%s", bold, c->test ? compare_class_names[c->effect_class] : "",
                    worse ? " worse" : "", bold);
     }
     buf_puts(p->out, " |\n");
@@ -91,7 +91,7 @@ void format_compare_markdown(const struct comparison *c, struct buf *out)
         buf_putc(out, '\n');
     }
     buf_printf(out, "- worst regression: %s%s\n\n",
-               c->regression < 0 ? "none" : compare_class_names[c->regression],
+               c->worst_regression < 0 ? "none" : compare_class_names[c->worst_regression],
                c->failed ? " (**failed**)" : "");
     compare_notes(c, put_note, out, out);
     buf_puts(out, "| operation | metric | baseline |");

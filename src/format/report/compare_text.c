@@ -84,7 +84,7 @@ static void put_cells(struct metric_table *t, struct line *l, const struct compa
         }
         compare_percent(&t->text, c);
         end_cell(t, l, cell++);
-        buf_puts(&t->text, marks[c->significance]);
+        buf_puts(&t->text, marks[c->effect_class]);
         end_cell(t, l, cell++);
     }
 }
@@ -244,8 +244,8 @@ static const char *color_of(const struct metric_table *t, const struct line *l, 
     if (!t->o->color || !l->metric || cell < 2 || (cell - 2) % given + 2 < given)
         return NULL;
     const struct compare_change *c = &l->metric->changes[(cell - 2) / given];
-    return c->significance >= COMPARE_MEDIUM  ? c->regression ? "\033[31m" : "\033[32m"
-           : c->significance == COMPARE_SMALL ? "\033[33m"
+    return c->effect_class >= COMPARE_MEDIUM  ? c->regression ? "\033[31m" : "\033[32m"
+           : c->effect_class == COMPARE_SMALL ? "\033[33m"
                                               : "\033[2m";
 }
 

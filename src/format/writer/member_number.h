@@ -57,7 +57,7 @@ static inline char *member_number(enum member_kind kind, const void *p, char *to
     case MEMBER_TIME64:
         return to + num_format_milli(*(const int64_t *)p, to);
     case MEMBER_VALUE:
-        len = value_number(p, to);
+        len = value_format_number(p, to);
         return len ? to + len : NULL;
     default:
         return NULL;

@@ -8,7 +8,7 @@
 
 enum {
     COPY_ROOM = 64,     /* bytes of a text that are copied at once, whatever its length */
-    NUMBER_ROOM = 64,   /* see value_number */
+    NUMBER_ROOM = 64,   /* see value_format_number */
     TEXT_PER_CODE = 16, /* bytes of text per code; beyond that all are dropped */
 };
 

@@ -86,7 +86,7 @@ static void json_row(struct format_table *t, const struct value *values, struct 
             return;
         memcpy(to, key.ptr, key.len);
         out->len += key.len;
-        size_t digits = value_number(&values[i], to + key.len);
+        size_t digits = value_format_number(&values[i], to + key.len);
         out->len += digits;
         if (digits == 0)
             value_json(out, &values[i]);

@@ -17,7 +17,7 @@ void put_fixed(struct buf *out, const struct value *v, unsigned digits)
         buf_printf(out, "%.*f", (int)digits, value_double(v, 0));
         return;
     }
-    buf_append(out, number, value_number(v, number));
+    buf_append(out, number, value_format_number(v, number));
     if (digits) {
         buf_putc(out, '.');
         for (unsigned i = 0; i < digits; i++)

@@ -19,7 +19,7 @@ bool value_is_number(const struct value *v)
     }
 }
 
-size_t value_number(const struct value *v, char *out)
+size_t value_format_number(const struct value *v, char *out)
 {
     switch (v->type) {
     case VALUE_INT:
@@ -28,7 +28,7 @@ size_t value_number(const struct value *v, char *out)
         return num_format_u64(v->u, out);
     case VALUE_WIDE:
         return num_format_i128(v->wide, out);
-    case VALUE_TIME:
+    case VALUE_TIME: /* nanoseconds, written as microseconds */
         return v->wide == (int64_t)v->wide ? num_format_milli((int64_t)v->wide, out)
                                            : num_format_milli128(v->wide, out);
     case VALUE_DOUBLE:
@@ -43,7 +43,7 @@ static void put_number(struct buf *out, const struct value *v)
     char *to = buf_reserve(out, 64);
 
     if (to)
-        out->len += value_number(v, to);
+        out->len += value_format_number(v, to);
 }
 
 void value_json(struct buf *out, const struct value *v)
@@ -62,7 +62,7 @@ void value_json(struct buf *out, const struct value *v)
 
 void csv_text(struct buf *out, struct text t)
 {
-    bool quote = t.len == 0;
+    bool quote = t.len == 0; /* an empty text is quoted, because null is written as nothing */
 
     for (size_t i = 0; i < t.len && !quote; i++)
         quote = t.ptr[i] == ',' || t.ptr[i] == '"' || t.ptr[i] == '\n' || t.ptr[i] == '\r';

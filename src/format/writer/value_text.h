@@ -6,7 +6,7 @@
 
 /* Writes the decimal digits of a number or a time; returns 0 if it is no number. `out` has at least
  * 64 bytes. */
-size_t value_number(const struct value *v, char *out);
+size_t value_format_number(const struct value *v, char *out);
 bool value_is_number(const struct value *v);
 void value_json(struct buf *out, const struct value *v);
 void value_csv(struct buf *out, const struct value *v); /* null: nothing */

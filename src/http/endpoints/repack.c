@@ -156,7 +156,7 @@ static int check_single(struct request *rq, const struct state *s)
     const uint32_t *files;
     size_t n = query_files(s->query, &files), plain = 0;
     for (size_t i = 0; i < n; i++)
-        plain += repack_packs(snapshot_file(rq->snapshot, files[i]));
+        plain += repack_compresses(snapshot_file(rq->snapshot, files[i]));
     return plain == 1 ? 0
                       : err_set_param(&rq->err, ERR_FORMAT, "format",
                                       "format=pfw compresses exactly one uncompressed file, but "

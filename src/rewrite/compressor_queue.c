@@ -1,8 +1,7 @@
-/* compressor_line.c - the queue of future members: jobs of the pool compress them, the caller's
+/* compressor_queue.c - the queue of future members: jobs of the pool compress them, the caller's
  * thread writes them in order.
  *
  * The caller continues with the next text meanwhile; if the queue is full, it compresses, too.
- *
  */
 #include "rewrite/compressor.h"
 
@@ -13,14 +12,14 @@
 /* Waking a thread for less text than this takes longer than compressing it. */
 #define JOB_BYTES (256u << 10)
 
-int compressor_line_init(struct compressor *p)
+int compressor_queue_init(struct compressor *p)
 {
     p->last = &p->first;
     p->references = 1;
-    p->idle = calloc(p->threads, sizeof *p->idle);
+    p->idle_encoders = calloc(p->threads, sizeof *p->idle_encoders);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->done, NULL);
-    return p->idle ? 0 : -ENOMEM;
+    return p->idle_encoders ? 0 : -ENOMEM;
 }
 
 /* Drops a reference, and releases the lock, which the caller holds. */
@@ -48,14 +47,14 @@ static void piece_free(struct compressor_piece *piece)
     free(piece);
 }
 
-static struct gzip_packer *take_packer(struct compressor *p)
+static struct gzip_encoder *take_encoder(struct compressor *p)
 {
-    struct gzip_packer *packer = NULL;
+    struct gzip_encoder *encoder = NULL;
     pthread_mutex_lock(&p->lock);
-    if (p->idle_count)
-        packer = p->idle[--p->idle_count];
+    if (p->idle_encoder_count)
+        encoder = p->idle_encoders[--p->idle_encoder_count];
     pthread_mutex_unlock(&p->lock);
-    return packer ? packer : gzip_packer_new(p->options.level);
+    return encoder ? encoder : gzip_encoder_new(p->options.level);
 }
 
 /* Passes the text that a reader would get to `check`. */
@@ -80,12 +79,12 @@ static int compress_piece(struct compressor *p, struct compressor_piece *piece)
         piece->text = (struct buf){0};
         return 0;
     }
-    struct gzip_packer *packer = take_packer(p);
-    if (!packer)
+    struct gzip_encoder *encoder = take_encoder(p);
+    if (!encoder)
         return -ENOMEM;
-    int rc = gzip_packer_member(packer, text, &piece->out);
+    int rc = gzip_encoder_member(encoder, text, &piece->out);
     pthread_mutex_lock(&p->lock);
-    p->idle[p->idle_count++] = packer;
+    p->idle_encoders[p->idle_encoder_count++] = encoder;
     pthread_mutex_unlock(&p->lock);
     return rc == 0 && p->options.check ? check_piece(p, piece) : rc;
 }
@@ -94,9 +93,11 @@ static int write_piece(struct compressor_piece *piece, struct err *err)
 {
     int rc = piece->rc;
     if (rc == 0)
-        rc = compressor_put(piece->file, (struct text){piece->out.data, piece->out.len}, err);
+        rc =
+            compressor_file_write(piece->file, (struct text){piece->out.data, piece->out.len}, err);
     if (rc == 0 && piece->name)
-        rc = compressor_hand_over(piece->file, piece->name, piece->bytes, piece->hash, err);
+        rc = compressor_file_finish(piece->file, piece->name, piece->ret_bytes, piece->ret_hash,
+                                    err);
     return rc;
 }
 
@@ -109,7 +110,7 @@ static bool compress_next(struct compressor *p)
     if (!piece)
         return false;
     p->todo = piece->next;
-    p->todo_bytes -= piece->len;
+    p->todo_bytes -= piece->text_len;
     piece->state = PIECE_RUNNING;
     pthread_mutex_unlock(&p->lock);
     piece->rc = compress_piece(p, piece);
@@ -155,7 +156,7 @@ static void wait_done(struct compressor *p)
     pulse_beat();
 }
 
-/* ---- the line -------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static struct compressor_piece *take_out(struct compressor *p, struct compressor_piece **at)
 {
@@ -163,11 +164,11 @@ static struct compressor_piece *take_out(struct compressor *p, struct compressor
     if (p->todo == piece)
         p->todo = piece->next;
     if (piece->state == PIECE_WAITING)
-        p->todo_bytes -= piece->len;
+        p->todo_bytes -= piece->text_len;
     *at = piece->next;
     p->last = piece->next ? p->last : at;
     p->count--;
-    p->bytes -= piece->len;
+    p->bytes -= piece->text_len;
     return piece;
 }
 
@@ -194,15 +195,15 @@ static int write_done(struct compressor *p, size_t count, size_t bytes, struct e
     return rc;
 }
 
-int compressor_line_add(struct compressor *p, struct compressor_piece *piece, struct err *err)
+int compressor_queue_add(struct compressor *p, struct compressor_piece *piece, struct err *err)
 {
     pthread_mutex_lock(&p->lock);
     *p->last = piece;
     p->last = &piece->next;
     p->count++;
-    p->bytes += piece->len;
+    p->bytes += piece->text_len;
     p->todo = p->todo ? p->todo : piece;
-    p->todo_bytes += piece->len;
+    p->todo_bytes += piece->text_len;
     pthread_mutex_unlock(&p->lock);
     return write_done(p, p->pieces, (size_t)p->threads * COMPRESSOR_WAITING, err);
 }
@@ -212,7 +213,7 @@ int compressor_flush(struct compressor *p, struct err *err)
     return write_done(p, 0, 0, err);
 }
 
-void compressor_line_forget(struct compressor *p, const struct compressor_file *f)
+void compressor_queue_remove(struct compressor *p, const struct compressor_file *f)
 {
     pthread_mutex_lock(&p->lock);
     p->todo = f ? p->todo : NULL;
@@ -227,11 +228,11 @@ void compressor_line_forget(struct compressor *p, const struct compressor_file *
     pthread_mutex_unlock(&p->lock);
 }
 
-void compressor_line_leave(struct compressor *p)
+void compressor_queue_leave(struct compressor *p)
 {
-    for (unsigned i = 0; i < p->idle_count; i++)
-        gzip_packer_free(p->idle[i]);
-    free(p->idle);
+    for (unsigned i = 0; i < p->idle_encoder_count; i++)
+        gzip_encoder_free(p->idle_encoders[i]);
+    free(p->idle_encoders);
     pthread_mutex_lock(&p->lock);
     drop_reference(p);
 }
