@@ -143,8 +143,9 @@ static int read_values(struct scan_worker *w, const struct value_filter *from,
     if (!values)
         return -ENOMEM;
     *ret = (struct scan_values){.chunk = &w->chunk, .values = values, .nano = c->nano};
-    return column_take_i64(w->chunk.view, c, from->rows, from->range ? from->range->lo : INT64_MIN,
-                           from->range ? from->range->hi : INT64_MAX, values, &ret->count);
+    return column_copy_selected_i64(w->chunk.view, c, from->rows,
+                                    from->range ? from->range->lo : INT64_MIN,
+                                    from->range ? from->range->hi : INT64_MAX, values, &ret->count);
 }
 
 bool test_values(struct scan_worker *w, const struct test *root, const struct source *s,

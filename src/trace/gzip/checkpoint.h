@@ -12,7 +12,8 @@
 struct window_compressor;
 /* Returns the compressed length and sets *ret to a *new* buffer, or returns -ENOMEM. *compressor is
  * made at the first call. */
-int window_compress(struct window_compressor **compressor, const uint8_t *window, uint32_t len, uint8_t **ret);
+int window_compress(struct window_compressor **compressor, const uint8_t *window, uint32_t len,
+                    uint8_t **ret);
 void window_compressor_free(struct window_compressor *p);
 
 /* ---- lists ----------------------------------------------------------------------------------- */

@@ -68,7 +68,8 @@ static size_t compress_window(struct window_compressor *p, const uint8_t *window
 }
 #endif
 
-int window_compress(struct window_compressor **compressor, const uint8_t *window, uint32_t len, uint8_t **ret)
+int window_compress(struct window_compressor **compressor, const uint8_t *window, uint32_t len,
+                    uint8_t **ret)
 {
     if (!*compressor && !(*compressor = window_compressor_new()))
         return -ENOMEM;
