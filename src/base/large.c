@@ -56,8 +56,8 @@ static bool move_pages(struct head *h, size_t before, size_t after, void *to)
     return syscall(SYS_mremap, h, before, after, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
 }
 
-/* Resizes a mapped array that remains mapped. If it cannot grow in place, it is moved to a range that
- * begins at a page of 2 MiB; MREMAP_MAYMOVE alone would not align it. */
+/* Resizes a mapped array that remains mapped. If it cannot grow in place, it is moved to a range
+ * that begins at a page of 2 MiB; MREMAP_MAYMOVE alone would not align it. */
 static struct head *remap_array(struct head *h, size_t bytes)
 {
     size_t before = round_to_pages(h->bytes), after = round_to_pages(bytes);

@@ -25,8 +25,8 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
             plan->patch_width = (uint8_t)rest;
         }
         above += lengths[w];
-        if (pack_bits_bytes(above, PACK_PLACE_BITS) >=
-            bytes) /* smaller widths need even more patches */
+        /* smaller widths need even more patches */
+        if (pack_bits_bytes(above, PACK_PLACE_BITS) >= bytes)
             break;
     }
     /* Filters compare values of whole bytes four times faster. */
