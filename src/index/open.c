@@ -458,7 +458,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
     if (rc == 0)
         rc = open_store(ix, err);
     if (rc == 0)
-        rc = spread_meet(ix, err);
+        rc = spread_connect(ix, err);
     ix->generation_opened = ix->generation;
     if (rc == 0) {
         first =
