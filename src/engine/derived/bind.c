@@ -14,12 +14,12 @@ int bind_null(struct bound *b)
     b->nulls = true;
     b->nano = false;
     b->step = 1;
-    b->stored = b->stored_or_0 = NULL;
+    b->stored = b->stored_except_zeros = NULL;
     b->ids = NULL;
     b->entry = NULL;
     b->remap = NULL;
     b->entries = 0;
-    b->valid_of = NULL;
+    b->same_nulls = NULL;
     return 0;
 }
 

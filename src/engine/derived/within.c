@@ -194,8 +194,8 @@ static int bind_clipped(struct scan_worker *w, struct bound *b)
 
     if (!bound_times(ts, dur, &from, &to) || (!start && dur->shape != SHAPE_TIME))
         return 0;
-    b->valid_of = start ? ts : dur;
-    b->nulls = b->valid_of->nulls;
+    b->same_nulls = start ? ts : dur;
+    b->nulls = b->same_nulls->nulls;
     b->nano = true;
     if (!start) {
         from = 0;

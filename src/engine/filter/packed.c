@@ -128,7 +128,7 @@ static bool value_filter_add(struct scan_worker *w, const struct test *t, struct
 /* Returns the column of the durations, or NULL if there is none or it does not hold times. */
 static const struct column *stored_dur(const struct bound *own)
 {
-    const struct column *c = own->stored_or_0 ? own->stored_or_0 : own->stored;
+    const struct column *c = own->stored_except_zeros ? own->stored_except_zeros : own->stored;
 
     return own->shape == SHAPE_TIME ? c : NULL;
 }
