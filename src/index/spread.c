@@ -165,7 +165,7 @@ static int mark_for_rebuild(struct index *ix, struct entry *e)
     return 0;
 }
 
-/* A file of which a chunk is no longer available is read again. Any other completely read file is
+/* A file with a chunk that is no longer available is read again. Any other completely read file is
  * assigned to the ranks that have its chunks. One that was still being read (INDEX_INDEXING) is
  * assigned later: much of it may be left. */
 static int assign_files(struct index *ix)

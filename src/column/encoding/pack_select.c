@@ -1,6 +1,6 @@
 /* pack_select.c - selects the values of a stream that are within a range. Values are not decoded if
- * the encoding alone decides which of them are in the range: a block whose width cannot reach the range is skipped except for its patches,
- * and a run is compared once. */
+ * the encoding alone decides which of them are: a block whose width cannot reach the range is
+ * skipped except for its patches, and a run is compared once. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif

@@ -80,8 +80,8 @@ struct bound {
     int64_t min, max; /* INT, TIME, BOOL: every value is between them (not always tight) */
     int64_t step;     /* every value is min plus a multiple of it */
     struct column column;
-    /* stored: the column that has these values or codes; stored_except_zeros: the column that has them
-     * except in the rows of row->zeros, where it is null */
+    /* stored: the column that has these values or codes; stored_except_zeros: the column that has
+     * them except in the rows of row->zeros, where it is null */
     const struct column *stored, *stored_except_zeros;
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
