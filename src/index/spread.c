@@ -18,11 +18,11 @@ static int make_ranks(struct index *ix, const struct index_ranks *links)
     if (links->count > INDEX_RANKS_MAX)
         return -E2BIG;
     ix->ranks = ranks_new(links);
-    ix->far = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
+    ix->far_cache = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
     bool mirrors = links->rank > 0;
     if (mirrors)
         ix->mirror = mirror_new();
-    return ix->far && (ix->mirror || !mirrors) ? 0 : -ENOMEM;
+    return ix->far_cache && (ix->mirror || !mirrors) ? 0 : -ENOMEM;
 }
 
 int spread_init(struct index *ix)
@@ -302,6 +302,7 @@ int index_answer(struct index *ix, unsigned from, struct text request, struct bu
     switch ((enum rank_request)rec_u(&rec)) {
     case RANK_HELLO:
         rec_put_text(answer, text_of(ix->uuid));
+        /* rank 0 has all texts with ids below this */
         ix->ingest->texts_sent = text_ids_put(ix->texts, 0, answer);
         return answer->error;
     case RANK_CHUNK:

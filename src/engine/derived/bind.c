@@ -88,7 +88,7 @@ struct bound *source_bind(struct scan_worker *w, const struct source *s)
         return &nothing; /* shared, because a null source is never written to */
     if (b->serial != w->serial) {
         forget_chunk(b);
-        if (worker_fails(w, s->row->bind(w, b)))
+        if (worker_fails(w, s->kind->bind(w, b)))
             (void)bind_null(b);
         b->serial = w->serial;
     }

@@ -51,7 +51,7 @@ struct source {
     unsigned id;      /* position in scan_worker.bound */
     struct text path; /* as requested */
     struct path_info info;
-    const struct derived *row;
+    const struct derived *kind;
     const struct source *part[PARTS_MAX];
     __int128 interval_ns, origin_ns; /* of a bucket */
     bool exact;                      /* `path` is the name of a stored column */
@@ -123,7 +123,7 @@ static inline bool bound_is_integer(const struct bound *b)
 struct source *source_of(struct query *q, struct text path);
 /* Returns a new source with the path of `like`, with these parts and this kind (NULL: the same
  * kind). It is not found by its path. Returns NULL as source_of does, and if `like` is NULL. */
-struct source *source_like(struct query *q, const struct source *like, const struct derived *row,
+struct source *source_like(struct query *q, const struct source *like, const struct derived *kind,
                            const struct source *first, const struct source *second);
 
 /* ---- sources in a chunk ---------------------------------------------------------------------- */

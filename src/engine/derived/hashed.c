@@ -182,7 +182,7 @@ static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *i
         in->column[in->count++] = c;
         all = !c->nulls;
     }
-    in->fallback = b->source->row == &derived_host && !all && in->pid->shape == SHAPE_INT;
+    in->fallback = b->source->kind == &derived_host && !all && in->pid->shape == SHAPE_INT;
 }
 
 /* ---- names by code: there is one column ------------------------------------------------------ */

@@ -23,7 +23,7 @@ static void end_mask(const struct scan_batch *b, const struct test_state *s, con
                      uint64_t *mask)
 {
     if (s->inverted)
-        mask_invert(b, mask);
+        mask_invert(b->rows, mask);
     for (uint32_t k = 0; valid && k < words_of(b->rows); k++)
         mask[k] &= valid[k];
 }
@@ -39,7 +39,7 @@ static void eval_valid(struct scan_batch *b, const struct test_state *s, struct 
     for (uint32_t k = 0; valid && k < words_of(b->rows); k++)
         mask[k] &= valid[k];
     if (s->inverted)
-        mask_invert(b, mask);
+        mask_invert(b->rows, mask);
 }
 
 static int select_valid(struct chunk_view *view, const struct column *c, const struct test_state *s,
@@ -48,7 +48,7 @@ static int select_valid(struct chunk_view *view, const struct column *c, const s
     int rc = column_read_valid(view, c, 0, c->rows, rows);
 
     if (rc == 0 && s->inverted)
-        mask_invert(&(struct scan_batch){.rows = c->rows}, rows);
+        mask_invert(c->rows, rows);
     return rc;
 }
 
