@@ -112,8 +112,8 @@ int column_select_codes(struct chunk_view *v, const struct column *c, const uint
                         uint64_t *out);
 /* Copies the values within [lo, hi] of the rows whose bit is set in `rows`, in any order; null rows
  * have none (INT, TIME). out: an element for each set bit. Errors as above. */
-int column_take_i64(struct chunk_view *v, const struct column *c, const uint64_t *rows, int64_t lo,
-                    int64_t hi, int64_t *out, uint32_t *ret_count);
+int column_copy_selected_i64(struct chunk_view *v, const struct column *c, const uint64_t *rows,
+                             int64_t lo, int64_t hi, int64_t *out, uint32_t *ret_count);
 int column_entry(struct chunk_view *v, const struct column *c, uint32_t code,
                  struct column_entry *ret);
 /* Returns the global text ids of a TEXT column's dictionary by code; INDEX_NO_TEXT: none. Borrowed

@@ -40,19 +40,19 @@ void moments_add_part(struct moments *m, const struct moments_part *p, bool nano
 /* Converts to nano if the units differ. */
 void moments_merge(struct moments *m, const struct moments *other);
 double moments_mean(const struct moments *m); /* in whole units (us), count > 0 */
-/* sample (n-1), count > 1; from the exact sums in 113-bit floats */
+/* sample (n-1), count > 1; from the exact sums, in long double */
 double moments_std(const struct moments *m);
 
-/* Moments of doubles: the sum by compensated addition, m2 (the sum of (x-mean)^2) by pairwise
- * merge. */
+/* Moments of doubles: the sum by compensated addition; mean and m2 (the sum of (x-mean)^2) by
+ * Welford's method. Parts are merged by the pairwise formula. */
 struct moments_f64 {
     uint64_t count;
     double mean, m2, min, max, sum, comp;
 };
 void moments_f64_add(struct moments_f64 *m, double value);
 void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other);
-/* Adds the integers of a column that also has doubles, as doubles in whole units. min > max: these
- * are not known. */
+/* Adds the integers of a column that also has doubles, as doubles in whole units. min > max: both
+ * are unknown, and those of m do not change. */
 void moments_f64_merge_integers(struct moments_f64 *m, const struct moments *integers);
 
 /* Quantile sketch over doubles (times in us, sizes in bytes ...): bins by the top bits of the IEEE

@@ -103,11 +103,11 @@ void trace_reader_info(const struct trace_reader *r, struct trace_reader_info *r
  * is one at the first block boundary at or after k * checkpoint_size - 128 KiB, so that a chunk's
  * first line is (nearly always) after it; after corrupt data there is always one at the member
  * where reading resumed. They do not depend on the engine. The array is borrowed until the next
- * read, the windows until the reader is closed or they are dropped. */
+ * read, the windows until the reader is closed or they are freed. */
 size_t trace_reader_checkpoints(const struct trace_reader *r, const struct trace_checkpoint **ret);
 /* Frees the windows of the first `count` checkpoints, once they are stored: their `window` becomes
  * NULL. Without this call, the memory of a reader grows by about 6 KB a checkpoint. */
-void trace_reader_drop_checkpoints(struct trace_reader *r, size_t count);
+void trace_reader_free_windows(struct trace_reader *r, size_t count);
 /* Returns the corrupt ranges, borrowed until the next read: at most 4096; further ones extend the
  * range of the last. */
 size_t trace_reader_damage(const struct trace_reader *r, const struct trace_damage **ret);

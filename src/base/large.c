@@ -12,12 +12,10 @@ struct head {                  /* before each array */
     _Alignas(16) size_t bytes; /* including the head */
 };
 
-enum {
-    MAPPED = 4 << 20,
-    HUGE_PAGE = 2 << 20
-}; /* in a smaller array, too much of a page would be unused */
+/* Smaller arrays are from malloc: they would leave too much of a page of 2 MiB unused. */
+enum { MAPPED_MIN = 4 << 20, HUGE_PAGE = 2 << 20 };
 
-static size_t mapped(size_t bytes)
+static size_t round_to_pages(size_t bytes)
 {
     return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
 }
@@ -38,17 +36,17 @@ static void *map_pages(size_t bytes)
     return at + before;
 }
 
-static struct head *begin(size_t bytes)
+static struct head *array_alloc(size_t bytes)
 {
-    return bytes < MAPPED ? malloc(bytes) : map_pages(mapped(bytes));
+    return bytes < MAPPED_MIN ? malloc(bytes) : map_pages(round_to_pages(bytes));
 }
 
-static void end(struct head *h)
+static void array_free(struct head *h)
 {
-    if (h->bytes < MAPPED)
+    if (h->bytes < MAPPED_MIN)
         free(h);
     else
-        munmap(h, mapped(h->bytes));
+        munmap(h, round_to_pages(h->bytes));
 }
 
 /* Calls the kernel directly: UCX, which MPI libraries load, replaces mremap() by a function that
@@ -58,10 +56,11 @@ static bool move_pages(struct head *h, size_t before, size_t after, void *to)
     return syscall(SYS_mremap, h, before, after, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
 }
 
-/* Resizes a mapped array that remains mapped. */
+/* Resizes a mapped array that remains mapped. If it cannot grow in place, it is moved to a range
+ * that begins at a page of 2 MiB; MREMAP_MAYMOVE alone would not align it. */
 static struct head *remap_array(struct head *h, size_t bytes)
 {
-    size_t before = mapped(h->bytes), after = mapped(bytes);
+    size_t before = round_to_pages(h->bytes), after = round_to_pages(bytes);
 
     if (after == before || mremap(h, before, after, 0) != MAP_FAILED)
         return h;
@@ -75,11 +74,11 @@ static struct head *remap_array(struct head *h, size_t bytes)
 
 static struct head *copy_array(struct head *h, size_t bytes)
 {
-    struct head *to = begin(bytes);
+    struct head *to = array_alloc(bytes);
 
     if (to && h) {
         memcpy(to, h, h->bytes < bytes ? h->bytes : bytes);
-        end(h);
+        array_free(h);
     }
     return to;
 }
@@ -91,9 +90,9 @@ void *large_realloc(void *array, size_t bytes)
     if (bytes > SIZE_MAX / 2)
         return NULL;
     bytes += sizeof(*h);
-    if (h && h->bytes >= MAPPED && bytes >= MAPPED)
+    if (h && h->bytes >= MAPPED_MIN && bytes >= MAPPED_MIN)
         h = remap_array(h, bytes);
-    else if (h && h->bytes < MAPPED && bytes < MAPPED)
+    else if (h && h->bytes < MAPPED_MIN && bytes < MAPPED_MIN)
         h = realloc(h, bytes);
     else
         h = copy_array(h, bytes);
@@ -107,7 +106,7 @@ void *large_zeroed(size_t bytes)
 {
     void *array = large_realloc(NULL, bytes);
 
-    if (array && bytes + sizeof(struct head) < MAPPED)
+    if (array && bytes + sizeof(struct head) < MAPPED_MIN) /* mapped memory is zero already */
         memset(array, 0, bytes);
     return array;
 }
@@ -115,7 +114,7 @@ void *large_zeroed(size_t bytes)
 void large_free(void *array)
 {
     if (array)
-        end((struct head *)array - 1);
+        array_free((struct head *)array - 1);
 }
 
 void large_advise(void *at, size_t bytes)
@@ -123,6 +122,6 @@ void large_advise(void *at, size_t bytes)
     uintptr_t begin = ((uintptr_t)at + HUGE_PAGE - 1) & -(uintptr_t)HUGE_PAGE;
     uintptr_t end = ((uintptr_t)at + bytes) & -(uintptr_t)HUGE_PAGE;
 
-    if (bytes >= MAPPED && end > begin)
+    if (bytes >= MAPPED_MIN && end > begin)
         (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }

@@ -1,5 +1,5 @@
 /* measure_moments.c - exact moments of integers; of doubles, a compensated sum, and mean and
- * variance by Welford's method.
+ * m2 by Welford's method. Parts are merged by the pairwise formula.
  *
  * Sizes: a value is below 2^63, and below 2^73 after the conversion from us to ns; its square is
  * below 2^146. For up to 2^46 values, the sum fits into 128 bits, the squares into 192. struct
@@ -7,7 +7,6 @@
  * < 2^128, so for a chunk of 2^26 rows with values below 2^51 (71 years in microseconds, 26 days in
  * nanoseconds). If the min or max of the column is larger, its values are added one by one
  * with moments_add.
- *
  */
 #include "dftracerd/measure.h"
 
@@ -44,6 +43,7 @@ static void scale_squares(unsigned __int128 *low, uint64_t *high)
     *low = b << 64 | (uint64_t)a;
 }
 
+/* Converts moments from us to ns. */
 static void to_nano(struct moments *m)
 {
     m->nano = true;
@@ -215,12 +215,13 @@ void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
 void moments_f64_merge_integers(struct moments_f64 *m, const struct moments *integers)
 {
     const struct moments *i = integers;
+    bool unknown = i->min > i->max; /* then those of m do not change */
     double n = (double)i->count, std = i->count > 1 ? moments_std(i) : 0, unit = i->nano ? 1000 : 1;
     struct moments_f64 converted = {.count = i->count,
                                     .mean = moments_mean(i),
                                     .m2 = std * std * (n - 1),
-                                    .min = i->min > i->max ? INFINITY : (double)i->min / unit,
-                                    .max = i->min > i->max ? -INFINITY : (double)i->max / unit,
+                                    .min = unknown ? INFINITY : (double)i->min / unit,
+                                    .max = unknown ? -INFINITY : (double)i->max / unit,
                                     .sum = (double)i->sum / unit};
 
     moments_f64_merge(m, &converted);

@@ -125,7 +125,9 @@ struct query {
 /* The name of a hash. */
 struct resolved_name {
     uint32_t kind, hash, name;
-    bool by_process; /* processes of the file have different names for it */
+    /* The file has no record of this hash. The name comes from other files, and may depend on the
+     * process. */
+    bool by_process;
 };
 struct scan_worker {
     struct query *query;

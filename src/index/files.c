@@ -173,7 +173,7 @@ void index_listed(struct index *ix)
     links_settle(ix);
     if (!ix->listed && (ix->generation != ix->generation_opened || ix->generation == 0))
         catalog_changed(ix);
-    queue_place_waiting(ix);
+    queue_assign_waiting(ix);
     ix->listed = true;
     pthread_mutex_unlock(&ix->lock);
     catalog_notify(ix);

@@ -95,7 +95,7 @@ static struct view *look_up(const struct known *k, uint64_t serial)
     return found ? *found : NULL;
 }
 
-int mirror_known(struct index *ix, struct rec *request, struct buf *answer)
+int mirror_known_files(struct index *ix, struct rec *request, struct buf *answer)
 {
     struct mirror *m = ix->mirror;
     struct known k = {0};
@@ -138,7 +138,7 @@ static void keep_snapshot(struct mirror *m, struct snapshot *s)
     m->list[0] = s;
 }
 
-int mirror_take(struct index *ix, struct rec *request)
+int mirror_add_snapshot(struct index *ix, struct rec *request)
 {
     struct mirror *m = ix->mirror;
     struct view **views = NULL;
@@ -176,7 +176,7 @@ static int request_known(struct index *ix, unsigned rank, const struct snapshot 
 {
     struct buf request = {0};
 
-    buf_putc(&request, RANK_KNOWN);
+    buf_putc(&request, RANK_KNOWN_FILES);
     rec_put_u(&request, s->count);
     for (uint32_t i = 0; i < s->count; i++)
         rec_put_u(&request, s->views[i]->serial);
@@ -224,7 +224,7 @@ static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     int rc = request_known(ix, rank, s, &known);
 
     if (rc == 0) {
-        buf_putc(&message, RANK_VIEWS);
+        buf_putc(&message, RANK_ADD_SNAPSHOT);
         texts = text_ids_put(ix->texts, sent->texts, &message);
         put_snapshot(ix, rank, s, known.data, &message);
         rc = ranks_request(ix->ranks, rank, &message, &answer);

@@ -18,7 +18,9 @@ void mirror_free(struct mirror *m); /* NULL-safe */
 /* Answer requests on the other rank. Return -ESRCH if the snapshot is unknown, otherwise the result
  * of index_on_request. */
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer);
-int mirror_known(struct index *ix, struct rec *request, struct buf *answer);
-int mirror_take(struct index *ix, struct rec *request);
+/* Writes a byte for each file of a snapshot: 1 if this rank has it. */
+int mirror_known_files(struct index *ix, struct rec *request, struct buf *answer);
+/* Adds a snapshot, with the files that this rank lacks. */
+int mirror_add_snapshot(struct index *ix, struct rec *request);
 
 #endif

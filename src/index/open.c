@@ -458,7 +458,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
     if (rc == 0)
         rc = open_store(ix, err);
     if (rc == 0)
-        rc = spread_meet(ix, err);
+        rc = spread_connect(ix, err);
     ix->generation_opened = ix->generation;
     if (rc == 0) {
         first =
@@ -487,7 +487,7 @@ void index_close(struct index *ix)
     if (ix->lock_fd >= 0)
         close(ix->lock_fd);
     queues_done(ix);
-    far_cache_free(ix->far);
+    far_cache_free(ix->far_cache);
     ranks_free(ix->ranks);
     index_params_release(ix->index_params);
     free(ix->path);

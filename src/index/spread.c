@@ -11,18 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_SHARE 16 /* fraction of memory for chunks of other ranks */
+#define CACHE_SHARE 16 /* 1/16 of the memory limit is used for chunks of other ranks */
 
 static int make_ranks(struct index *ix, const struct index_ranks *links)
 {
     if (links->count > INDEX_RANKS_MAX)
         return -E2BIG;
     ix->ranks = ranks_new(links);
-    ix->far = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
+    ix->far_cache = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
     bool mirrors = links->rank > 0;
     if (mirrors)
         ix->mirror = mirror_new();
-    return ix->far && (ix->mirror || !mirrors) ? 0 : -ENOMEM;
+    return ix->far_cache && (ix->mirror || !mirrors) ? 0 : -ENOMEM;
 }
 
 int spread_init(struct index *ix)
@@ -98,11 +98,14 @@ static int homes_store(struct index *ix, const struct homes *h)
     return rc;
 }
 
-static int home_of(struct homes *h, struct text uuid, unsigned *ret)
+/* Sets *ret to the home of a store, which is added if it is new. */
+static int homes_find_or_add(struct homes *h, struct text uuid, unsigned *ret)
 {
-    for (size_t i = 0; i < h->uuids.count; i++)
+    for (size_t i = 0; i < h->uuids.count; i++) {
+        *ret = (unsigned)i + 1;
         if (text_eq(text_of(h->uuids.at[i]), uuid))
-            return *ret = (unsigned)i + 1, 0;
+            return 0;
+    }
     *ret = (unsigned)h->uuids.count + 1;
     return *ret > UINT16_MAX ? -EOVERFLOW : homes_add(h, uuid);
 }
@@ -117,7 +120,7 @@ static int connect_rank(struct index *ix, unsigned rank, struct homes *h)
     buf_putc(&request, RANK_HELLO);
     int rc = ranks_request(ix->ranks, rank, &request, &answer);
     struct rec rec = rec_of((struct text){answer.data, answer.len});
-    rc = rc ? rc : home_of(h, rec_text(&rec), &home);
+    rc = rc ? rc : homes_find_or_add(h, rec_text(&rec), &home);
     rc = rc ? rc : ranks_take_texts(ix->ranks, rank, ix->texts, &rec);
     if (rc == 0)
         ranks_set_home(ix->ranks, rank, home);
@@ -151,7 +154,7 @@ static bool has_chunks_at(const struct index *ix, const struct index_file *f, un
 }
 
 /* Treats the file as if another one had replaced it. */
-static int read_again(struct index *ix, struct entry *e)
+static int mark_for_rebuild(struct index *ix, struct entry *e)
 {
     struct view *v = view_hidden(e->view);
 
@@ -162,9 +165,10 @@ static int read_again(struct index *ix, struct entry *e)
     return 0;
 }
 
-/* Files stay where their chunks are. A file that was not read to its end is placed later, since
- * much of it may be left. */
-static int place_files(struct index *ix)
+/* A file with a chunk that is no longer available is read again. Any other completely read file is
+ * assigned to the ranks that have its chunks. One that was still being read (INDEX_INDEXING) is
+ * assigned later: much of it may be left. */
+static int assign_files(struct index *ix)
 {
     int rc = 0;
 
@@ -173,9 +177,9 @@ static int place_files(struct index *ix)
         const struct index_file *f = &e->view->pub;
 
         if (!has_all_chunks(ix, f))
-            rc = ix->read_only ? 0 : read_again(ix, e);
+            rc = ix->read_only ? 0 : mark_for_rebuild(ix, e);
         else if (ix->ranks && f->chunk_count && f->state != INDEX_INDEXING)
-            rc = queue_place_again(ix, e);
+            rc = queue_assign(ix, e);
     }
     return rc;
 }
@@ -202,23 +206,25 @@ static int send_keep(struct index *ix, unsigned rank)
     return rc;
 }
 
-int spread_meet(struct index *ix, struct err *err)
+int spread_connect(struct index *ix, struct err *err)
 {
     struct homes h = {0};
     bool first = ranks_is_first(ix->ranks);
     unsigned count = first ? ranks_count(ix->ranks) : 1;
-    int rc = first ? homes_load(ix, &h) : 0;
+    int rc = first ? homes_load(ix, &h) : 0, unreachable = 0;
     size_t known = h.uuids.count;
 
     for (unsigned i = 1; i < count && rc == 0; i++)
-        rc = connect_rank(ix, i, &h);
+        rc = unreachable = connect_rank(ix, i, &h);
     if (rc == 0 && h.uuids.count > known)
         rc = homes_store(ix, &h);
-    rc = rc ? rc : place_files(ix);
+    rc = rc ? rc : assign_files(ix);
     for (unsigned i = 1; i < count && rc == 0; i++)
-        rc = send_keep(ix, i);
+        rc = unreachable = send_keep(ix, i);
     homes_done(&h);
-    return rc ? err_set(err, rc, "the other ranks cannot be reached: %s", err_text(rc)) : 0;
+    if (unreachable)
+        return err_set(err, rc, "the other ranks cannot be reached: %s", err_text(rc));
+    return rc ? err_set(err, rc, "cannot assign files to ranks: %s", err_text(rc)) : 0;
 }
 
 /* ---- messages of other ranks ----------------------------------------------------------------- */
@@ -257,7 +263,7 @@ void index_receive(struct index *ix, unsigned from, struct text message)
     case RANK_CANCEL:
         order_cancel(ix, &rec);
         break;
-    case RANK_TAKEN:
+    case RANK_CREDITS:
         ingest_give_credits(ix->ingest, (size_t)rec_i(&rec));
         break;
     case RANK_FORGET:
@@ -279,11 +285,11 @@ void index_receive(struct index *ix, unsigned from, struct text message)
     case RANK_TEXT:
         help_text(ix, from, &rec);
         break;
-    case RANK_OVER:
+    case RANK_TEXT_END:
         help_end(ix, &rec);
         break;
     case RANK_SCANNED:
-        divided_back(ix, from, &rec);
+        divided_scanned(ix, from, &rec);
         break;
     }
 }
@@ -296,16 +302,17 @@ int index_answer(struct index *ix, unsigned from, struct text request, struct bu
     switch ((enum rank_request)rec_u(&rec)) {
     case RANK_HELLO:
         rec_put_text(answer, text_of(ix->uuid));
+        /* rank 0 has all texts with ids below this */
         ix->ingest->texts_sent = text_ids_put(ix->texts, 0, answer);
         return answer->error;
     case RANK_CHUNK:
         return far_chunk_answer(ix->kv, &rec, answer);
     case RANK_SCAN:
         return mirror_answer(ix, &rec, answer);
-    case RANK_KNOWN:
-        return mirror_known(ix, &rec, answer);
-    case RANK_VIEWS:
-        return mirror_take(ix, &rec);
+    case RANK_KNOWN_FILES:
+        return mirror_known_files(ix, &rec, answer);
+    case RANK_ADD_SNAPSHOT:
+        return mirror_add_snapshot(ix, &rec);
     case RANK_CHECKPOINT:
         return far_checkpoint_answer(ix->kv, &rec, answer);
     }

@@ -7,8 +7,8 @@
 /* Creates links to the other ranks, and the queues of files, before the store is opened. Returns 0,
  * -ENOMEM, or -E2BIG (more than INDEX_RANKS_MAX). */
 int spread_init(struct index *ix);
-/* Connects the ranks after the store is open and before ingest starts: rank 0 learns where the
- * chunks are. Files that lack chunks are read again. */
-int spread_meet(struct index *ix, struct err *err);
+/* After the store is open and before ingest starts. Rank 0 connects to the others, and learns where
+ * the chunks are; the others only check their own files. Files that lack chunks are read again. */
+int spread_connect(struct index *ix, struct err *err);
 
 #endif

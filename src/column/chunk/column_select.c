@@ -10,21 +10,21 @@
 
 /* ---- rows that pass -------------------------------------------------------------------------- */
 
-struct wanted {
+struct value_set {
     int64_t lo, hi;
-    const uint32_t *table; /* of codes; NULL: the range is used */
-    uint32_t codes;
+    const uint32_t *table; /* bitmap over codes; NULL: lo and hi are used */
+    uint32_t code_count;
 };
 
-static int select_values(struct column_view *c, const struct wanted *w, uint64_t *out)
+static int select_values(struct column_view *c, const struct value_set *w, uint64_t *out)
 {
     if (w->table != NULL)
-        return pack_select_codes(&c->values, w->table, w->codes, out);
+        return pack_select_codes(&c->values, w->table, w->code_count, out);
     return pack_select_i64(&c->values, w->lo, w->hi, out);
 }
 
 /* Values are stored without gaps, so the resulting bits are moved to the rows that have a value. */
-static int select_sparse(struct chunk_view *v, struct column_view *c, const struct wanted *w,
+static int select_sparse(struct chunk_view *v, struct column_view *c, const struct value_set *w,
                          uint64_t *out)
 {
     uint32_t words = (v->head.rows + 63) / 64, values = v->head.rows - c->dir.nulls;
@@ -36,7 +36,7 @@ static int select_sparse(struct chunk_view *v, struct column_view *c, const stru
     uint64_t *found = malloc(((size_t)values / 64 + 2) * sizeof(*found));
     if (found == NULL)
         return -ENOMEM;
-    found[values / 64] = found[values / 64 + 1] = 0;
+    found[values / 64] = found[values / 64 + 1] = 0; /* deposit reads one word too far */
     rc = select_values(c, w, found);
     if (rc == 0)
         kernels()->deposit(found, 0, b->words, words, out);
@@ -44,7 +44,7 @@ static int select_sparse(struct chunk_view *v, struct column_view *c, const stru
     return rc;
 }
 
-static int select_rows(struct chunk_view *v, const struct column *col, const struct wanted *w,
+static int select_rows(struct chunk_view *v, const struct column *col, const struct value_set *w,
                        uint64_t *out)
 {
     struct column_view *c = view_of(col);
@@ -58,7 +58,7 @@ static int select_rows(struct chunk_view *v, const struct column *col, const str
 int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, int64_t hi,
                       uint64_t *out)
 {
-    const struct wanted w = {.lo = lo, .hi = hi};
+    const struct value_set w = {.lo = lo, .hi = hi};
 
     if (c->type != COLUMN_INT && c->type != COLUMN_TIME && c->type != COLUMN_BOOL)
         return -EINVAL;
@@ -68,15 +68,15 @@ int column_select_i64(struct chunk_view *v, const struct column *c, int64_t lo, 
 int column_select_codes(struct chunk_view *v, const struct column *c, const uint32_t *table,
                         uint64_t *out)
 {
-    const struct wanted w = {.table = table, .codes = c->entries};
+    const struct value_set w = {.table = table, .code_count = c->entries};
 
     return c->entries == 0 ? -EINVAL : select_rows(v, c, &w, out);
 }
 
 /* ---- values that pass ------------------------------------------------------------------------ */
 
-int column_take_i64(struct chunk_view *v, const struct column *col, const uint64_t *rows,
-                    int64_t lo, int64_t hi, int64_t *out, uint32_t *ret_count)
+int column_copy_selected_i64(struct chunk_view *v, const struct column *col, const uint64_t *rows,
+                             int64_t lo, int64_t hi, int64_t *out, uint32_t *ret_count)
 {
     struct column_view *c = view_of(col);
     uint32_t words = (v->head.rows + 63) / 64;
@@ -89,26 +89,27 @@ int column_take_i64(struct chunk_view *v, const struct column *col, const uint64
         rc = view_bitmap(v, c, &b);
     if (rc < 0)
         return rc;
-    uint64_t *wanted = malloc(((size_t)words + 1) * sizeof(*wanted));
-    if (wanted == NULL)
+    uint64_t *selected_values = malloc(((size_t)words + 1) * sizeof(*selected_values));
+    if (selected_values == NULL)
         return -ENOMEM;
-    kernels()->extract(rows, b->words, words, wanted);
-    rc = pack_take_i64(&c->values, wanted, lo, hi, out, ret_count);
-    free(wanted);
+    kernels()->extract(rows, b->words, words, selected_values);
+    rc = pack_take_i64(&c->values, selected_values, lo, hi, out, ret_count);
+    free(selected_values);
     return rc;
 }
 
 /* ---- a few rows ------------------------------------------------------------------------------ */
 
-/* Reads at most PACK_BLOCK rows anywhere in the chunk. Null rows have the value 0. */
+/* Reads at most PACK_BLOCK rows anywhere in the chunk. Null rows have the value 0.
+ * value_positions: positions among the non-null values, which are stored without gaps. */
 static int pick_rows(struct chunk_view *v, const struct column *col, const uint32_t *rows,
                      uint32_t n, int64_t *out)
 {
     struct column_view *c = view_of(col);
     const struct bitmap_view *b;
-    uint32_t places[PACK_BLOCK];
+    uint32_t value_positions[PACK_BLOCK];
     int64_t values[PACK_BLOCK];
-    uint16_t at[PACK_BLOCK];
+    uint16_t row_index[PACK_BLOCK];
     int rc = view_values(v, c);
 
     assert(n <= PACK_BLOCK && rows[n - 1] < col->rows);
@@ -118,14 +119,14 @@ static int pick_rows(struct chunk_view *v, const struct column *col, const uint3
         rc = view_bitmap(v, c, &b);
     if (rc < 0)
         return rc;
-    uint32_t found = kernels()->places(rows, n, b->words, b->ranks, at, places);
+    uint32_t found = kernels()->places(rows, n, b->words, b->ranks, row_index, value_positions);
     if (found == n)
-        return pack_pick_i64(&c->values, places, n, out);
+        return pack_pick_i64(&c->values, value_positions, n, out);
     memset(out, 0, n * sizeof(*out));
     if (found > 0)
-        rc = pack_pick_i64(&c->values, places, found, values);
+        rc = pack_pick_i64(&c->values, value_positions, found, values);
     for (uint32_t i = 0; rc == 0 && i < found; i++)
-        out[at[i]] = values[i];
+        out[row_index[i]] = values[i];
     return rc;
 }
 

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #define PACK_BLOCK 1024u
+#define PACK_PLACE_BITS 10u /* of a position in a block */
 #define PACK_SLACK 32u
 #define PACK_DICT_MAX 4096u
 
@@ -103,7 +104,8 @@ int pack_read_u32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *o
 int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out);
 /* The same for codes: value v passes if bit v of the table is set, which has `codes` bits, in whole
  * 32-bit words. */
-int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t codes, uint64_t *out);
+int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t code_count,
+                      uint64_t *out);
 /* out[k] = value places[k]; places ascend. Returns 0, ERR_CORRUPT or -ENOMEM. */
 int pack_pick_i64(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out);
 /* Copies the values within [lo, hi] whose bit is set in `wanted`, in any order. out: an element for

@@ -16,7 +16,8 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
         unsigned rest = pack_stored_width(longest - (unsigned)w);
         uint32_t cost = (uint32_t)pack_bits_bytes(n, width);
         if (rest > 0)
-            cost += 1 + (uint32_t)(pack_bits_bytes(above, 10) + pack_bits_bytes(above, rest));
+            cost += 1 + (uint32_t)(pack_bits_bytes(above, PACK_PLACE_BITS) +
+                                   pack_bits_bytes(above, rest));
         cost16 = w == 16 ? cost : cost16;
         if (cost < bytes && (rest == 0 || width == (unsigned)w)) {
             bytes = cost;
@@ -24,7 +25,8 @@ static void plan_width(const uint16_t *lengths, unsigned longest, size_t n, stru
             plan->patch_width = (uint8_t)rest;
         }
         above += lengths[w];
-        if (pack_bits_bytes(above, 10) >= bytes) /* smaller widths need even more patches */
+        /* smaller widths need even more patches */
+        if (pack_bits_bytes(above, PACK_PLACE_BITS) >= bytes)
             break;
     }
     /* Filters compare values of whole bytes four times faster. */
@@ -122,7 +124,7 @@ void pack_plan_block(const int64_t *v, size_t n, const struct pack_range *r, str
     plan->bytes += plan->kind == PACK_DELTA ? 8 : 0;
     /* For two values, filters are fastest on one bit each: runs must have a quarter of that
      * size. */
-    size_t runs = pack_bits_bytes(r->runs, 10) + pack_bits_bytes(r->runs, width);
+    size_t runs = pack_bits_bytes(r->runs, PACK_PLACE_BITS) + pack_bits_bytes(r->runs, width);
     if (runs * (top == 1 ? 4 : 1) < plan->bytes)
         *plan = (struct pack_plan){.kind = PACK_RUNS,
                                    .width = (uint8_t)width,
@@ -163,7 +165,7 @@ static void put_patched(struct buf *out, uint64_t *v, size_t n, struct pack_plan
     put_bits(out, v, n, plan->width);
     if (patches > 0) {
         buf_putc(out, (char)plan->patch_width);
-        put_bits(out, place, patches, 10);
+        put_bits(out, place, patches, PACK_PLACE_BITS);
         put_bits(out, high, patches, plan->patch_width);
     }
 }
@@ -176,7 +178,7 @@ static void put_runs(struct buf *out, const int64_t *v, size_t n, const struct p
     end[runs++] = n - 1;
     for (size_t i = 0; i < runs; i++)
         value[i] = (uint64_t)v[end[i]] - plan->base;
-    put_bits(out, end, runs, 10);
+    put_bits(out, end, runs, PACK_PLACE_BITS);
     put_bits(out, value, runs, plan->width);
 }
 

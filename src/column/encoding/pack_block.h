@@ -15,7 +15,7 @@ struct pack_block {
     uint64_t base;
     int64_t first;       /* DELTA */
     const uint8_t *bits; /* RUNS: the values */
-    /* 10 bits each; RUNS: places are the ends (last value of the run) */
+    /* PACK_PLACE_BITS each; RUNS: places are the ends (last value of the run) */
     const uint8_t *places, *patches;
 };
 /* Opens the block that begins with value `first`; kind 0: the stream has no blocks. Returns 0 or

@@ -148,7 +148,7 @@ int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_blo
     b->base = zigzag >> 1 ^ -(zigzag & 1);
     if (b->kind == PACK_RUNS) {
         c.bad |= b->extra == 0;
-        b->places = take(&c, pack_bits_bytes(b->extra, 10));
+        b->places = take(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
         b->bits = take_bits(&c, b->extra, b->width);
         return c.bad ? ERR_CORRUPT : 0;
     }
@@ -160,7 +160,7 @@ int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_blo
         take_to(&c, &patch_width, 1);
         c.bad |= b->width > 57;
         b->patch_width = patch_width;
-        b->places = take(&c, pack_bits_bytes(b->extra, 10));
+        b->places = take(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
         b->patches = take_bits(&c, b->extra, patch_width);
     }
     return c.bad ? ERR_CORRUPT : 0;
@@ -172,7 +172,7 @@ static int apply_patches(const struct pack_block *b, size_t n, uint64_t *out, ui
     uint32_t place[PACK_BLOCK];
     uint64_t high[PACK_BLOCK];
 
-    pack_kernels()->unpack32(b->places, 10, b->extra, 0, place);
+    pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, place);
     pack_unpack_bits(b->patches, b->patch_width, b->extra, 0, high);
     for (uint32_t i = 0; i < b->extra; i++) {
         if (place[i] >= n)
@@ -192,7 +192,7 @@ static int read_runs(const struct pack_block *b, uint64_t *out, uint32_t *out32)
     uint64_t end[PACK_BLOCK], value[PACK_BLOCK];
     size_t at = 0;
 
-    pack_unpack_bits(b->places, 10, b->extra, 0, end);
+    pack_unpack_bits(b->places, PACK_PLACE_BITS, b->extra, 0, end);
     pack_unpack_bits(b->bits, b->width, b->extra, b->base, value);
     for (uint32_t i = 0; i < b->extra; i++) {
         if (end[i] < at || end[i] >= b->n)

@@ -43,7 +43,7 @@ static int pick_for(const struct pack_block *b, const struct picked *p)
         p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, p->places[k] - p->first));
     if (b->extra == 0)
         return 0;
-    pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
+    pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, places);
     find_picked(places, b->extra, p, at);
     for (uint32_t k = 0; k < p->n; k++) {
         uint64_t high = pack_bits_at(b->patches, b->patch_width, at[k]) << b->width;
@@ -58,13 +58,14 @@ static int pick_delta(const struct pack_block *b, const struct picked *p)
 {
     uint64_t sum = (uint64_t)b->first;
     uint32_t at = 0, patch = 0;
-    uint64_t place = b->extra ? pack_bits_at(b->places, 10, 0) : UINT64_MAX;
+    uint64_t place = b->extra ? pack_bits_at(b->places, PACK_PLACE_BITS, 0) : UINT64_MAX;
 
     for (uint32_t k = 0; k < p->n; k++) {
         uint32_t to = p->places[k] - p->first;
         sum += pack_kernels()->sum_bits(b->bits, b->width, at, to) + (uint64_t)(to - at) * b->base;
-        for (; place < to;
-             place = ++patch < b->extra ? pack_bits_at(b->places, 10, patch) : UINT64_MAX)
+        for (; place < to; place = ++patch < b->extra
+                                       ? pack_bits_at(b->places, PACK_PLACE_BITS, patch)
+                                       : UINT64_MAX)
             sum += pack_bits_at(b->patches, b->patch_width, patch) << b->width;
         p->out[k] = (int64_t)sum;
         at = to;
@@ -76,7 +77,7 @@ static int pick_runs(const struct pack_block *b, const struct picked *p)
 {
     uint32_t ends[PACK_BLOCK + 8], run[PICK_MANY];
 
-    pack_kernels()->unpack32(b->places, 10, b->extra, 0, ends);
+    pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, ends);
     find_picked(ends, b->extra, p, run);
     for (uint32_t k = 0; k < p->n; k++) {
         if (run[k] >= b->extra)

@@ -1,6 +1,6 @@
 /* pack_select.c - selects the values of a stream that are within a range. Values are not decoded if
- * the layout decides: a block whose width cannot reach the range is skipped except for its patches,
- * and a run is compared once. */
+ * the encoding alone decides which of them are: a block whose width cannot reach the range is
+ * skipped except for its patches, and a run is compared once. */
 #ifndef __clang__
 #pragma GCC optimize("O3") /* its loops are to be vectorised; clang does so at O2 */
 #endif
@@ -45,6 +45,8 @@ static void select_packed(const struct pack_block *b, size_t n, struct range r, 
     } else if (b->width > 1) {
         pack_kernels()->range_bits(b->bits, b->width, n, (uint32_t)lo, (uint32_t)hi, out);
     } else {
+        /* Width 1, and only one of the two values is in the range: the bits are the result if it is
+         * 1, their inverse if it is 0. */
         memcpy(out, b->bits, words * 8);
         for (size_t i = 0; i < words && lo == 0; i++)
             out[i] = ~out[i];
@@ -58,8 +60,10 @@ void pack_block_select(const struct pack_block *b, int64_t lo, int64_t hi, uint6
     select_packed(b, b->n, (struct range){lo, hi}, out);
 }
 
-/* A patch adds at least one to the upper bits, which gives bounds for all patched values.
- * Returns true if these decide all of them: *ret_in. Only if no value can overflow. */
+/* A patch is at least 1, so every patched value is within [base + 2^width, base + 2^(width +
+ * patch_width)). Returns true if the range contains all of these values or none; *ret_in says
+ * which. Returns false if values could overflow, or if a (corrupt) patch is 0, because the bounds
+ * are wrong then. */
 static bool patches_decided(const struct pack_block *b, struct range r, bool *ret_in)
 {
     const int64_t far = (int64_t)1 << 61, base = (int64_t)b->base;
@@ -79,15 +83,15 @@ static bool patches_decided(const struct pack_block *b, struct range r, bool *re
     return any == 0; /* no encoder writes such a patch */
 }
 
-/* Writes bytes, not words: neighbours are rarely in the same byte, so they do not depend on each
- * other. */
-static void mark_places(const uint32_t *places, uint32_t n, bool in, uint64_t *out)
+/* Writes bytes, not words: successive positions are rarely in the same byte, so a store need not
+ * wait for the one before. */
+static void mark_places(const uint32_t *places, uint32_t n, bool inside, uint64_t *out)
 {
     uint8_t *bytes = (uint8_t *)out;
 
-    for (uint32_t i = 0; in && i < n; i++)
+    for (uint32_t i = 0; inside && i < n; i++)
         bytes[places[i] / 8] |= (uint8_t)(1u << places[i] % 8);
-    for (uint32_t i = 0; !in && i < n; i++)
+    for (uint32_t i = 0; !inside && i < n; i++)
         bytes[places[i] / 8] &= (uint8_t) ~(1u << places[i] % 8);
 }
 
@@ -96,7 +100,7 @@ static int select_patches(const struct pack_block *b, struct range r, uint64_t *
     uint32_t places[PACK_BLOCK], max = 0;
     bool in = false;
 
-    pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
+    pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, places);
     for (uint32_t i = 0; i < b->extra; i++)
         max = places[i] > max ? places[i] : max;
     if (max >= b->n)
@@ -113,8 +117,8 @@ static int select_patches(const struct pack_block *b, struct range r, uint64_t *
     return 0;
 }
 
-/* Converts bits where the result changes to the results: every bit becomes the parity of all
- * bits up to it. */
+/* On entry, a set bit marks a value whose result differs from that of the value before. Replaces
+ * every bit by the parity of all bits up to it, which is the result itself. */
 static void fill_changes(uint64_t *words, size_t n)
 {
     uint64_t carry = 0;
@@ -130,8 +134,8 @@ static void fill_changes(uint64_t *words, size_t n)
         words[n / 64] &= ((uint64_t)1 << n % 64) - 1;
 }
 
-/* Returns true if the ends ascend to the last value of the block. */
-static bool ends_right(const uint32_t *end, uint32_t runs, size_t n)
+/* Returns true if the ends ascend strictly, and the last one is n - 1. */
+static bool run_ends_valid(const uint32_t *end, uint32_t runs, size_t n)
 {
     uint32_t wrong = 0;
 
@@ -145,8 +149,8 @@ static int select_runs(const struct pack_block *b, struct range r, uint64_t *out
     uint64_t value[PACK_BLOCK], in[BLOCK_WORDS], before = 0;
     uint32_t end[PACK_BLOCK];
 
-    pack_kernels()->unpack32(b->places, 10, b->extra, 0, end);
-    if (!ends_right(end, b->extra, b->n))
+    pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, end);
+    if (!run_ends_valid(end, b->extra, b->n))
         return ERR_CORRUPT;
     if (b->width <= PACK_RANGE_WIDTH) {
         select_packed(b, b->extra, r, in);
@@ -155,6 +159,7 @@ static int select_runs(const struct pack_block *b, struct range r, uint64_t *out
         kernels()->range_i64((const int64_t *)value, b->extra, r.lo, r.hi, in);
     }
     fill_bits(out, b->n, false);
+    /* Bits of `in` after the last run are 0, which may appear as one more change, at b->n. */
     for (uint32_t i = 0; i < b->extra; i += 64) {
         uint64_t changes = in[i / 64] ^ (in[i / 64] << 1 | before);
         before = in[i / 64] >> 63;
@@ -219,10 +224,11 @@ static bool table_has(const uint32_t *table, uint32_t code)
     return table[code / 32] >> code % 32 & 1;
 }
 
-/* Returns true if the codes in the table are contiguous. */
-static bool table_range(const uint32_t *table, uint32_t codes, struct range *ret)
+/* Sets *ret to the smallest range that has all codes whose bit is set (none: lo > hi). Returns true
+ * if it has no others. */
+static bool table_range(const uint32_t *table, uint32_t code_count, struct range *ret)
 {
-    uint32_t from = 0, to = codes;
+    uint32_t from = 0, to = code_count;
 
     while (from < to && !table_has(table, from))
         from++;
@@ -235,21 +241,22 @@ static bool table_range(const uint32_t *table, uint32_t codes, struct range *ret
     return true;
 }
 
-int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t codes, uint64_t *out)
+int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t code_count,
+                      uint64_t *out)
 {
     uint32_t values[PACK_BLOCK];
     struct range r;
     int rc = 0;
 
-    if (table_range(table, codes, &r))
+    if (table_range(table, code_count, &r))
         return pack_select_i64(s, r.lo, r.hi, out);
     for (uint32_t at = 0; rc == 0 && at < s->head.count; at += PACK_BLOCK) {
         uint32_t n = pack_block_rows(at, s->head.count);
         rc = pack_read_u32(s, at, n, values);
-        if (rc == 0 && kernels()->max(values, n) >= codes)
+        if (rc == 0 && kernels()->max(values, n) >= code_count)
             rc = ERR_CORRUPT;
         if (rc == 0)
-            kernels()->table_u32(values, n, table, codes, out + at / 64);
+            kernels()->table_u32(values, n, table, code_count, out + at / 64);
     }
     return rc;
 }

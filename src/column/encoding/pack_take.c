@@ -25,7 +25,7 @@ static int take_packed(const struct pack_block *b, uint64_t *left, struct taken 
     uint32_t places[PACK_BLOCK];
 
     if (b->extra)
-        pack_kernels()->unpack32(b->places, 10, b->extra, 0, places);
+        pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, places);
     for (uint32_t i = 0; i < b->extra; i++) {
         uint32_t place = places[i];
         uint64_t bit = (uint64_t)1 << place % 64;

@@ -194,7 +194,7 @@ int top_filter_plan(struct top_filter *f, struct top_mask *memory)
     bool integers = f->shape == SHAPE_INT || f->shape == SHAPE_TIME || f->shape == SHAPE_BOOL;
     bool timeless = f->order->query->root == f->order->query->timeless;
     bool no_zero = f->low > 0 || f->high < 0;
-    const struct column *stored = b->stored ? b->stored : no_zero ? b->stored_or_0 : NULL;
+    const struct column *stored = b->stored ? b->stored : no_zero ? b->stored_except_zeros : NULL;
 
     if (top_filter_is_empty(f))
         return top_no_rows(memory, f->chunk);

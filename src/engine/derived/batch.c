@@ -66,12 +66,12 @@ void mask_fill(const struct scan_batch *b, uint64_t *mask)
         mask[b->rows / 64] = ((uint64_t)1 << b->rows % 64) - 1;
 }
 
-void mask_invert(const struct scan_batch *b, uint64_t *mask)
+void mask_invert(uint32_t rows, uint64_t *mask)
 {
-    for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
+    for (uint32_t i = 0; i < (rows + 63) / 64; i++)
         mask[i] = ~mask[i];
-    if (b->rows % 64)
-        mask[b->rows / 64] &= ((uint64_t)1 << b->rows % 64) - 1;
+    if (rows % 64)
+        mask[rows / 64] &= ((uint64_t)1 << rows % 64) - 1;
 }
 
 bool mask_is_full(const struct scan_batch *b, const uint64_t *mask)

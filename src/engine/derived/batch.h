@@ -53,9 +53,9 @@ const uint64_t *batch_mask(const struct scan_batch *b, uint64_t *mask);
 /* Writes the numbers of the set bits to `out` (SCAN_BATCH elements). Returns their number. */
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);
 
-/* Bitmaps of a batch: set all rows; invert; test whether all rows are set. */
+/* Bitmaps of a batch (mask_invert: of `rows` rows): set all; invert; test whether all are set. */
 void mask_fill(const struct scan_batch *b, uint64_t *mask);
-void mask_invert(const struct scan_batch *b, uint64_t *mask);
+void mask_invert(uint32_t rows, uint64_t *mask);
 bool mask_is_full(const struct scan_batch *b, const uint64_t *mask);
 
 /* If at most one row in BATCH_FEW is needed, reading single rows is faster than decoding all. */

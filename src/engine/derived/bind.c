@@ -14,12 +14,12 @@ int bind_null(struct bound *b)
     b->nulls = true;
     b->nano = false;
     b->step = 1;
-    b->stored = b->stored_or_0 = NULL;
+    b->stored = b->stored_except_zeros = NULL;
     b->ids = NULL;
     b->entry = NULL;
     b->remap = NULL;
     b->entries = 0;
-    b->valid_of = NULL;
+    b->same_nulls = NULL;
     return 0;
 }
 
@@ -88,7 +88,7 @@ struct bound *source_bind(struct scan_worker *w, const struct source *s)
         return &nothing; /* shared, because a null source is never written to */
     if (b->serial != w->serial) {
         forget_chunk(b);
-        if (worker_fails(w, s->row->bind(w, b)))
+        if (worker_fails(w, s->kind->bind(w, b)))
             (void)bind_null(b);
         b->serial = w->serial;
     }

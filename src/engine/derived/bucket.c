@@ -70,7 +70,7 @@ static int bind_bucket(struct scan_worker *w, struct bound *b)
         return 0;
     b->nano = ts->nano || s->interval_ns % 1000 != 0 || s->origin_ns % 1000 != 0;
     b->nulls = ts->nulls;
-    b->valid_of = ts;
+    b->same_nulls = ts;
     __int128 step = s->interval_ns / (b->nano ? 1 : 1000);
     b->step = step > INT64_MAX ? INT64_MAX : (int64_t)step;
     return bind_integers(

@@ -36,7 +36,7 @@ struct derived {
     const uint32_t *(*codes)(struct scan_batch *batch, struct bound *b, uint32_t *out);
     /* Marks the rows that have a value. NULL: i64 or codes find them. */
     void (*valid)(struct scan_batch *batch, struct bound *b, uint64_t *mask);
-    /* Marks the rows that are null in `stored_or_0`, but have the value 0. */
+    /* Marks the rows that are null in `stored_except_zeros`, but have the value 0. */
     void (*zeros)(struct scan_batch *batch, struct bound *b, uint64_t *mask);
     /* Computes (value - min) / step for each row; undefined for null rows. Returns false if it
      * cannot in this chunk. NULL: there is no faster method than i64. */
@@ -51,7 +51,7 @@ struct source {
     unsigned id;      /* position in scan_worker.bound */
     struct text path; /* as requested */
     struct path_info info;
-    const struct derived *row;
+    const struct derived *kind;
     const struct source *part[PARTS_MAX];
     __int128 interval_ns, origin_ns; /* of a bucket */
     bool exact;                      /* `path` is the name of a stored column */
@@ -80,18 +80,19 @@ struct bound {
     int64_t min, max; /* INT, TIME, BOOL: every value is between them (not always tight) */
     int64_t step;     /* every value is min plus a multiple of it */
     struct column column;
-    /* stored: the column that has these values or codes; stored_or_0: the column that has them
-     * except for the rows of row->zeros */
-    const struct column *stored, *stored_or_0;
+    /* stored: the column that has these values or codes; stored_except_zeros: the column that has
+     * them except in the rows of row->zeros, where it is null */
+    const struct column *stored, *stored_except_zeros;
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
     const uint32_t *ids;              /* TEXT as stored; invalid once bound_entry has failed */
     const struct column_entry *entry; /* NULL: those of `column` */
     const uint32_t *remap;            /* codes of `column` to own codes; NULL: the same */
     struct bound *part[PARTS_MAX];
-    struct bound *valid_of; /* it is null in the same rows; NULL: see row->valid */
-    struct grow own[4];     /* memory of the kind */
-    struct arena arena;     /* decoded texts of entries */
+    struct bound
+        *same_nulls;    /* a column with nulls in exactly the same rows; NULL: see row->valid */
+    struct grow own[4]; /* memory of the kind */
+    struct arena arena; /* decoded texts of entries */
     struct lane i64, f64, keys, codes, valid;
     /* codes.c; code_count 0: not made yet, UINT32_MAX: impossible */
     uint32_t code_count, code_limit;
@@ -122,7 +123,7 @@ static inline bool bound_is_integer(const struct bound *b)
 struct source *source_of(struct query *q, struct text path);
 /* Returns a new source with the path of `like`, with these parts and this kind (NULL: the same
  * kind). It is not found by its path. Returns NULL as source_of does, and if `like` is NULL. */
-struct source *source_like(struct query *q, const struct source *like, const struct derived *row,
+struct source *source_like(struct query *q, const struct source *like, const struct derived *kind,
                            const struct source *first, const struct source *second);
 
 /* ---- sources in a chunk ---------------------------------------------------------------------- */

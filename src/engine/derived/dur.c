@@ -70,7 +70,7 @@ static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 /* The stored column is read into the lane of dur directly: its own lane is rarely needed. */
 static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    const struct column *stored = b->stored_or_0;
+    const struct column *stored = b->stored_except_zeros;
     uint64_t *mask = lane_mask(out), x[SCAN_WORDS];
 
     memset(mask, stored ? 0xFF : 0, SCAN_WORDS * 8);
@@ -134,7 +134,7 @@ static int bind_dur(struct scan_worker *w, struct bound *b)
         return stored ? bind_stored(w, b, dur->stored) : 0;
     b->nulls = *x != X_ALL || bad->shape != SHAPE_NULL;
     b->nano = stored && dur->nano;
-    b->stored_or_0 = stored ? dur->stored : NULL;
+    b->stored_except_zeros = stored ? dur->stored : NULL;
     return bind_integers(b, &derived_dur, SHAPE_TIME, stored && dur->min < 0 ? dur->min : 0,
                          stored && dur->max > 0 ? dur->max : 0);
 }

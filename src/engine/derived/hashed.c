@@ -1,5 +1,5 @@
-/* hashed.c - the columns host, file, cmd, exec: names of hashes; in old traces, other columns or
- * the process replace these.
+/* hashed.c - the columns host, file, cmd, exec: names of hashes. Old traces have the
+ * names themselves in other columns, or only the host of the process.
  *
  * Each is computed from a list of columns: in each row, the first of them that is not null decides.
  * If the chunk has only one of them, and its hashes have the same names in all processes, its codes
@@ -96,6 +96,8 @@ static int resolve_all(struct scan_worker *w)
     return rc;
 }
 
+/* If this file has no name for the hash, those of other files are used, which may differ between
+ * processes. */
 static int resolve_one(struct scan_worker *w, enum index_name_kind kind, uint32_t hash)
 {
     uint32_t name = index_name_in(w->chunk.file, kind, hash);
@@ -130,7 +132,7 @@ static struct column_entry text_entry(struct scan_worker *w, uint32_t id)
 }
 
 /* Sets *ret to the name of an entry. *ret_by_process: the name depends on the process, and
- * `pid_known` is false. */
+ * `pid_known` is false. pid: INT64_MIN if the row is known to have none. */
 static int translate_entry(struct scan_worker *w, int kind, const struct column_entry *e,
                            int64_t pid, bool pid_known, struct column_entry *ret,
                            bool *ret_by_process)
@@ -180,7 +182,7 @@ static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *i
         in->column[in->count++] = c;
         all = !c->nulls;
     }
-    in->fallback = b->source->row == &derived_host && !all && in->pid->shape == SHAPE_INT;
+    in->fallback = b->source->kind == &derived_host && !all && in->pid->shape == SHAPE_INT;
 }
 
 /* ---- names by code: there is one column ------------------------------------------------------ */
@@ -230,6 +232,7 @@ static int add_entry(struct row_names *r, unsigned column, uint32_t code, int64_
         own = has_name ? text_entry(w, host) : own;
     } else {
         struct column_entry e = bound_entry(w, r->in->column[column], code);
+        /* The pid of the row is known, even if it is none (INT64_MIN). */
         rc = translate_entry(w, r->in->kind[column], &e, pid, true, &own, &by_process);
     }
     if (rc == 0)
@@ -268,6 +271,7 @@ static int code_batch(struct row_names *r, struct scan_batch *batch, uint32_t *o
         while (i < in->count && codes[i][row] == in->column[i]->entries)
             i++;
         out[row] = CODED_NULL;
+        /* Values without hashes are the same in all processes: one key for all pids. */
         if (i < in->count)
             rc = code_of(r, i, codes[i][row], in->kind[i] == KIND_NONE ? 0 : pid, &out[row]);
         else if (in->fallback && has_pid)

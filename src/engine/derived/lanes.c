@@ -64,8 +64,8 @@ const uint64_t *bound_valid(struct scan_batch *batch, struct bound *b)
 
     if (!b->nulls)
         return NULL;
-    if (b->valid_of)
-        return bound_valid(batch, b->valid_of);
+    if (b->same_nulls)
+        return bound_valid(batch, b->same_nulls);
     if (!b->row->valid && !bound_has_dictionary(b)) {
         (void)bound_i64(batch, b, &valid);
         return valid;

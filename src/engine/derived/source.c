@@ -46,19 +46,19 @@ static struct source *source_stored(struct query *q, struct text column)
     s->info = (struct path_info){.kind = PATH_COLUMN,
                                  .column = s->path,
                                  .time = known && known->stored && known->shown.unit == UNIT_US};
-    s->row = &derived_column;
+    s->kind = &derived_column;
     return s;
 }
 
 static void add_parts(struct query *q, struct source *s)
 {
-    s->row = kinds[s->info.kind];
-    for (unsigned i = 0; i < PARTS_MAX && s->row->parts[i]; i++) {
-        const char *path = s->row->parts[i];
+    s->kind = kinds[s->info.kind];
+    for (unsigned i = 0; i < PARTS_MAX && s->kind->parts[i]; i++) {
+        const char *path = s->kind->parts[i];
         s->part[i] =
             path[0] == '=' ? source_stored(q, text_of(path + 1)) : source_of(q, text_of(path));
     }
-    if (s->row == &derived_column && s->info.other.len > 0) {
+    if (s->kind == &derived_column && s->info.other.len > 0) {
         s->part[0] = source_stored(q, s->info.column);
         s->part[1] = source_stored(q, s->info.other);
     }
@@ -74,7 +74,7 @@ struct source *source_of(struct query *q, struct text path)
     return q->arena.error ? NULL : s;
 }
 
-struct source *source_like(struct query *q, const struct source *like, const struct derived *row,
+struct source *source_like(struct query *q, const struct source *like, const struct derived *kind,
                            const struct source *first, const struct source *second)
 {
     struct source *s = like ? source_add(q, like->path) : NULL;
@@ -82,7 +82,7 @@ struct source *source_like(struct query *q, const struct source *like, const str
     if (!s)
         return NULL;
     s->info = like->info;
-    s->row = row ? row : like->row;
+    s->kind = kind ? kind : like->kind;
     s->own = true;
     s->part[0] = first;
     s->part[1] = second;
@@ -106,7 +106,7 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
     if (!s)
         return q->arena.error;
     s->info = (struct path_info){.kind = PATH_BUCKET, .time = true};
-    s->row = &derived_bucket;
+    s->kind = &derived_bucket;
     s->own = true;
     s->interval_ns = interval_ns;
     s->origin_ns = origin_ns;

@@ -40,7 +40,7 @@ static int bind_te(struct scan_worker *w, struct bound *b)
         return 0;
     b->nano = ts->nano || (has_dur && dur->nano);
     b->nulls = ts->nulls;
-    b->valid_of = ts;
+    b->same_nulls = ts;
     int64_t shortest =
         has_dur && (!dur->nulls || dur->min < 0) ? time_in(dur->min, dur->nano, b->nano) : 0;
     int64_t longest =

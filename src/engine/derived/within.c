@@ -189,19 +189,19 @@ enum { TS, DUR }; /* parts */
 static int bind_clipped(struct scan_worker *w, struct bound *b)
 {
     struct bound *ts = bind_part(w, b, TS), *dur = bind_part(w, b, DUR);
-    bool start = b->source->row == &within_clipped_ts;
+    bool start = b->source->kind == &within_clipped_ts;
     int64_t from = 0, to = 0;
 
     if (!bound_times(ts, dur, &from, &to) || (!start && dur->shape != SHAPE_TIME))
         return 0;
-    b->valid_of = start ? ts : dur;
-    b->nulls = b->valid_of->nulls;
+    b->same_nulls = start ? ts : dur;
+    b->nulls = b->same_nulls->nulls;
     b->nano = true;
     if (!start) {
         from = 0;
         to = time_in(dur->max, dur->nano, true);
     }
-    return bind_integers(b, b->source->row, SHAPE_TIME, from, to < from ? from : to);
+    return bind_integers(b, b->source->kind, SHAPE_TIME, from, to < from ? from : to);
 }
 
 const struct derived within_clipped_ts = {.bind = bind_clipped, .i64 = clip_ts};

@@ -87,7 +87,7 @@ void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t
         eval_leaf(w, b, t, mask);
     } else if (t->type == TEST_NOT) {
         test_eval(w, b, t->children[0], mask);
-        mask_invert(b, mask);
+        mask_invert(b->rows, mask);
     } else if (t->type == TEST_AND) {
         eval_and(w, b, t, false, mask);
     } else {

@@ -18,12 +18,12 @@ static void or_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint3
         rows[k] |= one[k];
 }
 
-/* Null rows never pass. valid NULL: there are none. */
+/* Null rows never pass. valid: rows with a value; NULL: no row is null. */
 static void end_mask(const struct scan_batch *b, const struct test_state *s, const uint64_t *valid,
                      uint64_t *mask)
 {
     if (s->inverted)
-        mask_invert(b, mask);
+        mask_invert(b->rows, mask);
     for (uint32_t k = 0; valid && k < words_of(b->rows); k++)
         mask[k] &= valid[k];
 }
@@ -39,7 +39,7 @@ static void eval_valid(struct scan_batch *b, const struct test_state *s, struct 
     for (uint32_t k = 0; valid && k < words_of(b->rows); k++)
         mask[k] &= valid[k];
     if (s->inverted)
-        mask_invert(b, mask);
+        mask_invert(b->rows, mask);
 }
 
 static int select_valid(struct chunk_view *view, const struct column *c, const struct test_state *s,
@@ -48,7 +48,7 @@ static int select_valid(struct chunk_view *view, const struct column *c, const s
     int rc = column_read_valid(view, c, 0, c->rows, rows);
 
     if (rc == 0 && s->inverted)
-        mask_invert(&(struct scan_batch){.rows = c->rows}, rows);
+        mask_invert(c->rows, rows);
     return rc;
 }
 
@@ -68,6 +68,7 @@ static bool has_value(const struct range *set, size_t count, int64_t value)
     return set[from].lo == value;
 }
 
+/* More than RANGES_FEW ranges are single values (lo == hi). */
 static void eval_i64(struct scan_batch *b, const struct test_state *s, struct bound *bound,
                      uint64_t *mask)
 {
@@ -142,6 +143,7 @@ const struct test_mode mode_f64 = {.eval = eval_f64};
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
+/* The table already contains inversion. Code `entries` is null, and its bit is clear. */
 static void eval_codes(struct scan_batch *b, const struct test_state *s, struct bound *bound,
                        uint64_t *mask)
 {
@@ -165,9 +167,11 @@ const struct test_mode mode_codes = {eval_codes, select_codes};
 
 const struct column *mode_column(const struct test_state *s, const struct bound *b)
 {
-    if (s->mode == &mode_valid) /* valid_of is null in the same rows */
-        return b->valid_of ? b->valid_of->stored : b->stored;
-    if (mode_is_range(s) && b->stored_or_0)
-        return b->stored_or_0;
+    if (s->mode == &mode_valid)
+        return b->same_nulls ? b->same_nulls->stored : b->stored;
+    /* Rows of row->zeros are null in this column. If the range contains 0, the caller adds them
+     * (test_misses_zeros). */
+    if (mode_is_range(s) && b->stored_except_zeros)
+        return b->stored_except_zeros;
     return s->mode->select && s->count <= RANGES_FEW ? b->stored : NULL;
 }

@@ -128,7 +128,7 @@ static bool value_filter_add(struct scan_worker *w, const struct test *t, struct
 /* Returns the column of the durations, or NULL if there is none or it does not hold times. */
 static const struct column *stored_dur(const struct bound *own)
 {
-    const struct column *c = own->stored_or_0 ? own->stored_or_0 : own->stored;
+    const struct column *c = own->stored_except_zeros ? own->stored_except_zeros : own->stored;
 
     return own->shape == SHAPE_TIME ? c : NULL;
 }
@@ -143,8 +143,9 @@ static int read_values(struct scan_worker *w, const struct value_filter *from,
     if (!values)
         return -ENOMEM;
     *ret = (struct scan_values){.chunk = &w->chunk, .values = values, .nano = c->nano};
-    return column_take_i64(w->chunk.view, c, from->rows, from->range ? from->range->lo : INT64_MIN,
-                           from->range ? from->range->hi : INT64_MAX, values, &ret->count);
+    return column_copy_selected_i64(w->chunk.view, c, from->rows,
+                                    from->range ? from->range->lo : INT64_MIN,
+                                    from->range ? from->range->hi : INT64_MAX, values, &ret->count);
 }
 
 bool test_values(struct scan_worker *w, const struct test *root, const struct source *s,

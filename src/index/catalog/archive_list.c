@@ -109,7 +109,8 @@ static int mark_replaced(struct index_member *list, uint32_t count)
     return id < 0 ? (int)id : 0;
 }
 
-int archive_settle(struct view *v, const struct archive_list *l, uint64_t text_bytes, bool finished)
+int archive_list_finish(struct view *v, const struct archive_list *l, uint64_t text_bytes,
+                        bool finished)
 {
     uint32_t count = l ? (uint32_t)l->list.count : 0;
     struct index_member *list = arena_alloc(&v->arena, (count + 1) * sizeof *list);

@@ -27,7 +27,7 @@ void archive_list_done(struct archive_list *l);
 /* Decides which members are files, after the archive has been read. The view has the name of the
  * archive and receives the list. `l` NULL: the archive was not read to its end. Returns 0 or
  * -ENOMEM. */
-int archive_settle(struct view *v, const struct archive_list *l, uint64_t text_bytes,
-                   bool finished);
+int archive_list_finish(struct view *v, const struct archive_list *l, uint64_t text_bytes,
+                        bool finished);
 
 #endif

@@ -20,7 +20,7 @@ struct entry {
     struct view *view;   /* never NULL once offered */
     struct entry *plain; /* for X.gz: X, if it has been offered */
     struct run *run;     /* the current run, until its end is committed */
-    bool queued, again, rebuild, unit_fixed, offered;
+    bool queued, again, rebuild, unit_from_trace, offered;
     bool replaced;          /* the view is of a previous file with this name; for the next run */
     bool was_corrupt;       /* this process found it corrupt, and indexes it again */
     uint64_t device, inode; /* at the last offer */
@@ -32,7 +32,7 @@ struct entry {
     /* options of the next run, if requested; NULL: those of the last run */
     struct index_params *index_params;
     bool record_dirty;       /* the next commit stores its state */
-    enum trace_unit unit;    /* unit of the next run, if unit_fixed: the trace specifies it */
+    enum trace_unit unit;    /* unit of the next run, if unit_from_trace: the trace specifies it */
     struct identity seen;    /* at the last stat: size, inode, times */
     int64_t stable_since_ns; /* monotonic: when `seen` last changed */
     int64_t check_ns;        /* monotonic: time of the next check */
@@ -64,8 +64,8 @@ void queues_done(struct index *ix);
 bool queues_are_empty(const struct index *ix);
 struct entry *queue_take(struct index *ix, unsigned rank); /* NULL if the queue is empty */
 /* at the ranks that have its chunks; 0, -ENOMEM */
-int queue_place_again(struct index *ix, struct entry *e);
-void queue_place_waiting(struct index *ix); /* after index_listed */
+int queue_assign(struct index *ix, struct entry *e);
+void queue_assign_waiting(struct index *ix); /* after index_listed */
 /* Queues the file to be indexed again. Visible at once: a client that waits for the index from now
  * on also waits for this. */
 void catalog_rebuild(struct index *ix, struct entry *e);

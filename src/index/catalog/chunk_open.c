@@ -50,7 +50,7 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
 {
     struct chunk_texts texts = *here;
     struct far_chunk *c;
-    int rc = ix->far ? far_chunk_open(ix->far, home, key, &c) : ERR_STORE;
+    int rc = ix->far_cache ? far_chunk_open(ix->far_cache, home, key, &c) : ERR_STORE;
 
     if (rc)
         return rc;
@@ -58,7 +58,7 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
     texts.ids = ranks_ids(ix->ranks, ranks_at(ix->ranks, home));
     rc = chunk_view_new(c->value.data, c->value.len, &texts, ret);
     if (rc)
-        return far_chunk_release(ix->far, c), rc;
+        return far_chunk_release(ix->far_cache, c), rc;
     chunk_view_set_owner(*ret, c);
     return 0;
 }
@@ -96,7 +96,7 @@ void chunk_close(struct chunk_view *v)
     void *owner = chunk_view_owner(v);
     chunk_view_free(v);
     if (far)
-        far_chunk_release(ix->far, owner);
+        far_chunk_release(ix->far_cache, owner);
     else
         kv_read_end(owner);
 }

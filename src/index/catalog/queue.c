@@ -92,7 +92,7 @@ static unsigned reader_of(const struct index *ix, const uint64_t *shares)
     return best;
 }
 
-int queue_place_again(struct index *ix, struct entry *e)
+int queue_assign(struct index *ix, struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
     unsigned sharers = 0, count = ranks_count(ix->ranks);
@@ -206,7 +206,7 @@ static int larger_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-void queue_place_waiting(struct index *ix)
+void queue_assign_waiting(struct index *ix)
 {
     uint64_t waiting = 0;
 

@@ -43,8 +43,10 @@ struct view {
     struct identity identity;
     struct hash128 text_sum; /* see part.h */
     uint32_t summary_version, run_version;
-    bool unit_fixed;           /* the trace specifies its unit */
-    bool has_tail, tail_final; /* tail_final: a later run may continue after the last chunk */
+    bool unit_from_trace; /* the trace specifies its unit */
+    /* tail_complete: the last chunk is complete: a later run continues after it. After the end of a
+     * file this is not known, so the last chunk is read again. */
+    bool has_tail, tail_complete;
     /* from view_hidden(): pub is empty, and the state of `owner` is stored */
     bool hidden;
     uint8_t state_before;       /* state of a missing file before it went missing */

@@ -91,14 +91,14 @@ static bool restart_with_unit(struct writer *w, struct run *run, const struct re
 {
     uint8_t seen = r->part->unit_seen;
 
-    if (!seen || run->unit_fixed)
+    if (!seen || run->unit_from_trace)
         return false;
-    run->unit_fixed = true;
+    run->unit_from_trace = true;
     if (seen - 1 == (int)run->unit)
         return false;
     pthread_mutex_lock(&w->ix->lock);
     run->entry->unit = (enum trace_unit)(seen - 1);
-    run->entry->unit_fixed = true;
+    run->entry->unit_from_trace = true;
     run->entry->rebuild = true;
     run->entry->again = true;
     if (!run->entry->index_params)
@@ -166,9 +166,9 @@ static int apply_chunk(struct writer *w, struct result *r)
     rc = rc ? rc : take_tail(w->ix, run, r);
     if (rc)
         return rc;
-    run->tail_final = r->chunk.ended && r->damage.count == 0 &&
-                      r->chunk.text_offset + r->text_len >=
-                          (r->chunk.number + 1) * run->index_params->checkpoint_size;
+    run->tail_complete = r->chunk.ended && r->damage.count == 0 &&
+                         r->chunk.text_offset + r->text_len >=
+                             (r->chunk.number + 1) * run->index_params->checkpoint_size;
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks.at[run->chunks.count - 1]);
     if (!r->rank)

@@ -127,10 +127,10 @@ void divided_end(struct reader *r)
 
     for (unsigned i = 1; i < o->divided_count; i++)
         if (o->divided[i].chunks)
-            order_send(r->ix, i, RANK_OVER, o->number, o->divided[i].chunks);
+            order_send(r->ix, i, RANK_TEXT_END, o->number, o->divided[i].chunks);
 }
 
-void divided_back(struct index *ix, unsigned from, struct rec *message)
+void divided_scanned(struct index *ix, unsigned from, struct rec *message)
 {
     struct ingest *in = ix->ingest;
     uint32_t number = (uint32_t)rec_u(message);

@@ -1,6 +1,6 @@
 /* file.c - makes a view of a run: its parts merged into one immutable view. */
 #include "index/catalog/names.h"
-#include "index/ingest/again.h"
+#include "index/ingest/retry.h"
 #include "index/ingest/hashes.h"
 #include "index/ingest/read.h"
 
@@ -16,8 +16,8 @@ static int copy_chunks(struct view *v, const struct run *r)
     return v->arena.error;
 }
 
-/* Returns the names that the last view does not have: those of the base from some position on, and
- * those of the tail. *new*, sorted. */
+/* The names of base and tail are one sequence that only grows, and the last view has its first
+ * `done` names. Returns the rest, sorted. *new* */
 static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 {
     uint32_t done = r->named ? r->named->pub.name_count : 0;
@@ -38,8 +38,8 @@ static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
 }
 
 /* A large file is published with every commit: its new names are merged with those of the last
- * view. */
-static int copy_names(struct view *v, struct run *r)
+ * view, which v then replaces in r->named. */
+static int merge_names(struct view *v, struct run *r)
 {
     uint32_t known = r->named ? r->named->pub.name_count : 0, more;
     struct index_name *fresh = new_names(r, &more), *list;
@@ -93,7 +93,9 @@ static int copy_processes(struct view *v, const struct part *p)
     return rc == 0 && forks ? 0 : -ENOMEM;
 }
 
-static void copy_times(struct index_file *f, const struct part *p)
+/* Widens the times of the file. They are in the summaries of base and tail, which part_merge_facts
+ * does not merge. */
+static void add_times(struct index_file *f, const struct part *p)
 {
     const struct summary_class *c = &p->summary->classes[TRACE_EVENT];
 
@@ -108,6 +110,7 @@ static void copy_times(struct index_file *f, const struct part *p)
 
 static int copy_damage(struct view *v, const struct run *r)
 {
+    /* only the first DAMAGE_KEPT have a position */
     uint32_t kept = r->damage_count < DAMAGE_KEPT ? r->damage_count : DAMAGE_KEPT;
     const struct trace_damage *list = r->damage.at;
     char text[200];
@@ -116,7 +119,7 @@ static int copy_damage(struct view *v, const struct run *r)
     v->pub.damage_count = r->damage_count;
     v->pub.damaged = r->damage_count > 0;
     if (r->error)
-        again_text(r->error, NULL, text, sizeof text);
+        retry_message(r->error, NULL, text, sizeof text);
     else if (kept && list[0].kind == TRACE_DAMAGE_TOO_MANY)
         snprintf(text, sizeof text,
                  "the archive contains more traces than --archive-traces allows: those from "
@@ -149,9 +152,9 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     v->index_params = index_params_ref(r->index_params);
     v->run_version = r->version;
     v->consumed = r->info.file_offset;
-    v->unit_fixed = r->unit_fixed;
+    v->unit_from_trace = r->unit_from_trace;
     v->has_tail = r->tail != NULL;
-    v->tail_final = r->tail_final && r->state != RUN_ENDED;
+    v->tail_complete = r->tail_complete && r->state != RUN_ENDED;
     f->id = r->id;
     f->name = r->entry->name;
     f->path = r->entry->path;
@@ -159,6 +162,7 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     f->is_archive = r->entry->is_archive;
     f->compressed_bytes = run_bytes(r);
     f->text_bytes = r->info.text_offset;
+    /* Before the end, only the text of applied chunks counts: the reader may be ahead. */
     if (r->state != RUN_ENDED && r->chunks.count) {
         const struct index_chunk *last = &r->chunks.at[r->chunks.count - 1];
 
@@ -173,9 +177,9 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     if (p->version != INDEX_NO_TEXT)
         f->tracer_version = texts_get(ix->texts, p->version).ptr;
     if (r->base)
-        copy_times(f, r->base);
+        add_times(f, r->base);
     if (r->tail)
-        copy_times(f, r->tail);
+        add_times(f, r->tail);
 }
 
 static int fill_view(struct index *ix, struct view *v, struct run *r, const struct part *p)
@@ -186,22 +190,22 @@ static int fill_view(struct index *ix, struct view *v, struct run *r, const stru
     if (r->archive)
         v->pub.archive = arena_strdup(&v->arena, text_of(r->archive->pub.name));
     rc = rc ? rc : copy_chunks(v, r);
-    rc = rc ? rc : copy_names(v, r);
+    rc = rc ? rc : merge_names(v, r);
     rc = rc ? rc : copy_processes(v, p);
     rc = rc ? rc : copy_damage(v, r);
-    rc = rc || !r->entry->is_archive ? rc
-                                     : archive_settle(v, r->state == RUN_ENDED ? &r->members : NULL,
-                                                      r->info.text_offset, r->finished);
+    if (rc == 0 && r->entry->is_archive)
+        rc = archive_list_finish(v, r->state == RUN_ENDED ? &r->members : NULL, r->info.text_offset,
+                                 r->finished);
     for (unsigned i = 0; rc == 0 && r->state == RUN_ENDED && !r->hashes_lost &&
                          i < r->index_params->dimension_count;
          i++)
-        rc = r->hashes[i] ? hashes_filter(r->hashes[i], v, i) : 0;
+        rc = r->hashes[i] ? hashes_build_filter(r->hashes[i], v, i) : 0;
     return rc;
 }
 
-/* The file is an error page of a failed download, or the rest of a file whose beginning is
- * corrupt. */
-static int note_no_gzip(struct run *r, const struct part *p)
+/* If a file named .gz is plain text without one valid line, adds its whole content as damage. It is
+ * the error page of a failed download, for example, or a file whose beginning is corrupt. */
+static int add_damage_if_not_gzip(struct run *r, const struct part *p)
 {
     const struct trace_counts *c = &p->counts;
     struct trace_damage all = {TRACE_DAMAGE_GARBAGE, 0, r->info.file_offset, r->info.text_offset};
@@ -224,7 +228,7 @@ struct view *run_view(struct index *ix, struct run *r, enum index_state state)
             part_merge_facts(all, r->base);
         if (r->tail)
             part_merge_facts(all, r->tail);
-        rc = note_no_gzip(r, all);
+        rc = add_damage_if_not_gzip(r, all);
         rc = rc ? rc : fill_view(ix, v, r, all);
     }
     part_free(all);

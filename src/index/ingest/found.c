@@ -61,7 +61,7 @@ static int take_checkpoints(struct reader *r, struct result *to)
         to->checkpoints.count += rc == 0;
     }
     r->checkpoints_taken = n;
-    trace_reader_drop_checkpoints(r->trace, n);
+    trace_reader_free_windows(r->trace, n);
     return rc;
 }
 

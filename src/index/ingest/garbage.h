@@ -10,7 +10,8 @@
 struct garbage {
     uint64_t generation;
     uint8_t kind;
-    uint32_t file, a, b;
+    uint32_t file;
+    uint32_t a, b; /* number and version of a chunk; a: version of a summary */
 };
 enum garbage_kind { GARBAGE_FILE, GARBAGE_CHUNK, GARBAGE_SUMMARY };
 void garbage_delete(struct kv_batch *b, const struct garbage *g);

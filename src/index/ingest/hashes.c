@@ -93,7 +93,7 @@ void hashes_merge(struct hashes *into, const struct hashes *from)
     }
 }
 
-int hashes_filter(const struct hashes *h, struct view *v, unsigned dimension)
+int hashes_build_filter(const struct hashes *h, struct view *v, unsigned dimension)
 {
     uint64_t values = h->count + h->has_zero;
     size_t len;

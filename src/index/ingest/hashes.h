@@ -20,7 +20,7 @@ void hashes_match_all(struct hashes *h);
 void hashes_merge(struct hashes *into, const struct hashes *from);
 /* Sets the filter of the view for this dimension, or none if there are too many values. Returns 0
  * or -ENOMEM. */
-int hashes_filter(const struct hashes *h, struct view *v, unsigned dimension);
+int hashes_build_filter(const struct hashes *h, struct view *v, unsigned dimension);
 /* If a run continued after stored chunks, adds the values of these to the result that ends it, once
  * the file is complete: a growing file has no filters. Returns -EPIPE if ingest stops: the next
  * process ends the run. Without memory, the file stays without filters. */

@@ -94,7 +94,7 @@ void order_send(struct index *ix, unsigned rank, enum rank_message kind, uint32_
 void order_taken(struct index *ix, unsigned rank, size_t credits)
 {
     if (credits)
-        send_number(ix, rank, RANK_TAKEN, credits);
+        send_number(ix, rank, RANK_CREDITS, credits);
 }
 
 struct order *order_find(struct ingest *in, uint32_t number)

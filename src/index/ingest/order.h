@@ -118,7 +118,7 @@ bool divided_send(struct reader *r, struct result *result);
 void divided_end(struct reader *r);
 uint64_t divided_sent(const struct order *o); /* number of chunks that other ranks scan */
 /* Handles the message that another rank has scanned a chunk, in the thread of messages. */
-void divided_back(struct index *ix, unsigned from, struct rec *message);
+void divided_scanned(struct index *ix, unsigned from, struct rec *message);
 
 /* ---- help.c: a rank that helps, rank 0 among them -------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* plan.c - decides what to do with a file: nothing, read it from the start, or continue after the
  * stored chunks. */
-#include "index/ingest/again.h"
+#include "index/ingest/retry.h"
 #include "index/ingest/read.h"
 #include "index/store/checkpoint_record.h"
 
@@ -137,7 +137,7 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     run->index_bytes = f->index_bytes;
     if (rc == 0 && old->has_tail && !(tail && count > 0)) {
         rc = ERR_CORRUPT;
-    } else if (rc == 0 && old->has_tail && old->tail_final) {
+    } else if (rc == 0 && old->has_tail && old->tail_complete) {
         part_merge(run->base, tail);
     } else if (rc == 0 && old->has_tail) {
         const struct index_chunk *last = &f->chunks[--count];
@@ -266,7 +266,7 @@ static int find_relation(struct reader *r, bool rebuild, enum relation *ret)
     *ret = OTHER;
     rc = known ? relate(r, &r->run->identity, ret) : 0;
     if (rc == 0 && *ret == SAME && old->state == INDEX_READY &&
-        again_reads(r->run, r->fd, r->edge, EDGE_BYTES))
+        retry_can_read(r->run, r->fd, r->edge, EDGE_BYTES))
         *ret = OTHER;
     return rc;
 }
@@ -277,7 +277,7 @@ static void begin_reading(struct reader *r, enum relation relation)
     struct run *run = r->run;
 
     if (relation != OTHER) {
-        run->unit_fixed = run->unit_fixed || run->old->unit_fixed;
+        run->unit_from_trace = run->unit_from_trace || run->old->unit_from_trace;
         run->unit = run->old->pub.unit;
     }
     if (relation == OTHER || run->entry->is_archive || resume_run(r) < 0)

@@ -1,6 +1,6 @@
 /* publish.c - after a commit, the writer makes the new views visible to requests, and ends runs. */
 #include "index/catalog/archive_members.h"
-#include "index/ingest/again.h"
+#include "index/ingest/retry.h"
 #include "index/ingest/write.h"
 
 #define WALK_DELAY_FACTOR 10 /* the next walk waits that many times the duration of the last one */
@@ -15,8 +15,8 @@ static void read_again_later(struct run *run)
     e->rebuild = e->rebuild || run->rebuild;
     if (!e->index_params)
         e->index_params = index_params_ref(run->index_params);
-    if (!e->unit_fixed) {
-        e->unit_fixed = run->unit_fixed;
+    if (!e->unit_from_trace) {
+        e->unit_from_trace = run->unit_from_trace;
         e->unit = run->unit;
     }
 }
@@ -29,7 +29,7 @@ static void finish_entry(struct writer *w, struct run *run)
     e->run = NULL;
     if (atomic_load(&run->cancelled) == RUN_ABANDONED)
         read_again_later(run);
-    e->check_ns = clock_mono_ns() + again_delay_ns(e, run);
+    e->check_ns = clock_mono_ns() + retry_delay_ns(e, run);
     /* An archive that is being written to is walked from its start each time. */
     if (e->is_archive && e->view->pub.state == INDEX_GROWING) {
         e->again = false;

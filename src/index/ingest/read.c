@@ -49,8 +49,8 @@ static struct run *new_run(struct index *ix, struct entry *e, bool *ret_rebuild)
                                                 : index_params_ref(ix->index_params);
     e->index_params = NULL;
     run->unit = e->unit;
-    run->unit_fixed = e->unit_fixed;
-    e->unit_fixed = false;
+    run->unit_from_trace = e->unit_from_trace;
+    e->unit_from_trace = false;
     e->unit = TRACE_US;
     *ret_rebuild = run->rebuild = e->rebuild;
     e->rebuild = e->replaced = false;

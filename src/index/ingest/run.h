@@ -50,10 +50,12 @@ struct run {
     struct archive_list members; /* an archive: its members so far */
     struct hash128 text_sum;     /* an archive: hash of its text, at its end */
     enum trace_unit unit;
-    bool unit_fixed;
+    bool unit_from_trace;
     struct identity identity;
-    struct part *base, *tail; /* tail: NULL before the first chunk */
-    bool tail_final;
+    /* base: merged parts of all chunks but the last. tail: part of the last chunk, which is merged
+     * into base when the next one arrives; NULL before the first chunk. */
+    struct part *base, *tail;
+    bool tail_complete; /* the last chunk is complete: see struct view */
     VEC(struct index_chunk) chunks;
     struct view *named;              /* the last view: its names are sorted */
     VEC(struct trace_damage) damage; /* the first DAMAGE_KEPT */

@@ -1,6 +1,6 @@
 /* store.c - the writer: records of a run that go into the store. */
 #include "index/catalog/catalog_record.h"
-#include "index/ingest/again.h"
+#include "index/ingest/retry.h"
 #include "index/ingest/order.h"
 #include "index/ingest/write.h"
 #include "index/ranks/ranks.h"
@@ -80,7 +80,7 @@ static void failed_text(const struct index *ix, const struct run *run, char *tex
 {
     const char *host = run->error_rank ? ranks_host(ix->ranks, run->error_rank) : NULL;
 
-    again_text(run->error, host, text, size);
+    retry_message(run->error, host, text, size);
 }
 
 static struct view *failed_view(const struct index *ix, struct run *run)
@@ -123,7 +123,7 @@ static bool failed_as_before(struct index *ix, const struct run *run)
 static bool keeps_old(const struct run *run)
 {
     return !run->fresh && !run->stored && !run->rebuild && run->old->pub.id != 0 &&
-           (again_is_system(run->error) || run->unreachable);
+           (retry_is_system_error(run->error) || run->unreachable);
 }
 
 /* Without a view, nothing can be published, so nothing may be stored either. */

@@ -2,7 +2,7 @@
 #include "index/ingest/write.h"
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/unreadable_dirs.h"
-#include "index/ingest/again.h"
+#include "index/ingest/retry.h"
 #include "index/ingest/order.h"
 #include "index/ranks/ranks.h"
 
@@ -104,7 +104,7 @@ static void upkeep(struct writer *w)
 
         if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
             !unreadable_dirs_covers(ix->unreadable_dirs, e->name) &&
-            (state == INDEX_GROWING || state == INDEX_FAILED || again_is_wanted(e)))
+            (state == INDEX_GROWING || state == INDEX_FAILED || retry_is_wanted(e)))
             catalog_queue(ix, e, false);
     }
     ix->upkeeps++;

@@ -22,28 +22,28 @@
 
 /* First byte of a message. */
 enum rank_message {
-    RANK_KEEP,   /* to a rank: files whose chunks it keeps; it deletes all others */
-    RANK_ORDER,  /* to a rank: read a file */
-    RANK_CANCEL, /* to a rank: cancel an order */
-    RANK_TAKEN,  /* to a rank: a result was taken, its credits are returned */
-    RANK_FORGET, /* to a rank: delete a chunk, or all chunks of a file */
-    RANK_STOP,   /* to a rank: cancel a scan, by its number */
-    RANK_ERROR,  /* to rank 0: why indexing stopped at the rank; 0: it continues */
-    RANK_RESULT, /* to rank 0: a chunk of an order, or its end */
+    RANK_KEEP,    /* to a rank: files whose chunks it keeps; it deletes all others */
+    RANK_ORDER,   /* to a rank: read a file */
+    RANK_CANCEL,  /* to a rank: cancel an order */
+    RANK_CREDITS, /* to a rank: credits of a result that was taken */
+    RANK_FORGET,  /* to a rank: delete a chunk, or all chunks of a file */
+    RANK_STOP,    /* to a rank: cancel a scan, by its number */
+    RANK_ERROR,   /* to rank 0: why indexing stopped at the rank; 0: it continues */
+    RANK_RESULT,  /* to rank 0: a chunk of an order, or its end */
     /* from the rank that reads a divided file to those that scan it: */
-    RANK_HELP,    /* the order */
-    RANK_TEXT,    /* the text of a chunk */
-    RANK_OVER,    /* that was the last chunk */
-    RANK_SCANNED, /* back: a chunk has been scanned */
+    RANK_HELP,     /* the order */
+    RANK_TEXT,     /* the text of a chunk */
+    RANK_TEXT_END, /* that was the last chunk */
+    RANK_SCANNED,  /* back: a chunk has been scanned */
 };
 /* First byte of a request. */
 enum rank_request {
-    RANK_HELLO,     /* uuid of the store, and its texts */
-    RANK_CHUNK,     /* the value of a chunk */
-    RANK_SCAN,      /* result of a request in the chunks of the rank */
-    RANK_KNOWN,     /* which files of a snapshot the rank lacks */
-    RANK_VIEWS,     /* a snapshot, with these files */
-    RANK_CHECKPOINT /* to rank 0: checkpoint before a position in the text of a file */
+    RANK_HELLO,        /* uuid of the store, and its texts */
+    RANK_CHUNK,        /* the value of a chunk */
+    RANK_SCAN,         /* result of a request in the chunks of the rank */
+    RANK_KNOWN_FILES,  /* which files of a snapshot the rank has already: a byte for each */
+    RANK_ADD_SNAPSHOT, /* a snapshot, with the files that the rank lacks */
+    RANK_CHECKPOINT    /* to rank 0: checkpoint before a position in the text of a file */
 };
 
 struct ranks;

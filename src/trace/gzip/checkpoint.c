@@ -11,11 +11,11 @@ int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, co
     one.window = NULL;
     one.window_len = 0;
     if (len) {
-        uint8_t *packed;
-        int rc = window_pack(&c->packer, window, len, &packed);
+        uint8_t *compressed;
+        int rc = window_compress(&c->compressor, window, len, &compressed);
         if (rc < 0)
             return rc;
-        one.window = packed;
+        one.window = compressed;
         one.window_len = (uint32_t)rc;
     }
     int rc = vec_push(&c->list, one);
@@ -24,23 +24,23 @@ int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, co
     return rc;
 }
 
-void checkpoints_drop(struct checkpoints *c, size_t count)
+void checkpoints_free_windows(struct checkpoints *c, size_t count)
 {
-    for (; c->dropped < count && c->dropped < c->list.count; c->dropped++) {
-        free((void *)c->list.at[c->dropped].window);
-        c->list.at[c->dropped].window = NULL;
+    for (; c->windows_freed < count && c->windows_freed < c->list.count; c->windows_freed++) {
+        free((void *)c->list.at[c->windows_freed].window);
+        c->list.at[c->windows_freed].window = NULL;
     }
 }
 
 void checkpoints_done(struct checkpoints *c)
 {
-    checkpoints_drop(c, c->list.count);
+    checkpoints_free_windows(c, c->list.count);
     vec_done(&c->list);
-    packer_free(c->packer);
+    window_compressor_free(c->compressor);
     memset(c, 0, sizeof(*c));
 }
 
-int checkpoint_unpack(const struct trace_checkpoint *at, uint8_t out[INFLATE_WINDOW])
+int checkpoint_window(const struct trace_checkpoint *at, uint8_t out[INFLATE_WINDOW])
 {
     if (at->window_len == 0)
         return 0;
@@ -64,8 +64,6 @@ uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size)
     if (!checkpoint_size)
         return UINT64_MAX;
     uint64_t k = (text + CHECKPOINT_LEAD) / checkpoint_size + 1;
-    while (k * checkpoint_size <= CHECKPOINT_LEAD)
-        k++;
     return k * checkpoint_size - CHECKPOINT_LEAD;
 }
 

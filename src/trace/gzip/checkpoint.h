@@ -9,32 +9,36 @@
 #define DAMAGES_MAX 4096             /* further damage is added to the last entry */
 
 /* ---- compressing windows (checkpoint_window.c) ----------------------------------------------- */
-struct packer;
-/* Returns the compressed length and sets *ret to a *new* buffer, or returns -ENOMEM. *packer is
+struct window_compressor;
+/* Returns the compressed length and sets *ret to a *new* buffer, or returns -ENOMEM. *compressor is
  * made at the first call. */
-int window_pack(struct packer **packer, const uint8_t *window, uint32_t len, uint8_t **ret);
-void packer_free(struct packer *p);
+int window_compress(struct window_compressor **compressor, const uint8_t *window, uint32_t len,
+                    uint8_t **ret);
+void window_compressor_free(struct window_compressor *p);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 struct checkpoints {
     VEC(struct trace_checkpoint) list;
-    size_t dropped; /* the windows of the first `dropped` are freed */
-    struct packer *packer;
+    size_t windows_freed; /* the windows of the first checkpoints, this many, are freed */
+    struct window_compressor *compressor;
 };
 int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, const uint8_t *window,
                     uint32_t len);
-void checkpoints_drop(struct checkpoints *c, size_t count);
+void checkpoints_free_windows(struct checkpoints *c, size_t count);
 void checkpoints_done(struct checkpoints *c);
-/* Decompresses the window of a checkpoint. Returns its length (0: none), ERR_CORRUPT or -ENOMEM. */
-int checkpoint_unpack(const struct trace_checkpoint *at, uint8_t out[INFLATE_WINDOW]);
-/* Returns the text offset from which on the next block boundary becomes a checkpoint, after one at
- * `text`. */
+/* Decompresses the window of a checkpoint. Returns its length (0: none), -ENOMEM, or ERR_CORRUPT,
+ * also if the window has been freed. */
+int checkpoint_window(const struct trace_checkpoint *at, uint8_t out[INFLATE_WINDOW]);
+/* The k-th checkpoint is due CHECKPOINT_LEAD bytes of text before k * checkpoint_size (see
+ * trace_reader_checkpoints). Returns the first such position after `text`; UINT64_MAX if
+ * checkpoint_size is 0. */
 uint64_t checkpoint_after(uint64_t text, uint64_t checkpoint_size);
 
 struct damages {
     VEC(struct trace_damage) list;
     bool lost; /* an entry was lost without memory: reading must stop */
 };
+/* If the list is full, extends the last entry. Without memory, sets `lost`. */
 void damages_add(struct damages *d, const struct trace_damage *one);
 void damages_done(struct damages *d);
 

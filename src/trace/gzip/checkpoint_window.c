@@ -11,14 +11,14 @@
 #ifdef HAVE_LIBDEFLATE
 #include <libdeflate.h>
 
-struct packer {
+struct window_compressor {
     struct libdeflate_compressor *library;
     uint8_t out[INFLATE_WINDOW + 1024];
 };
 
-static struct packer *packer_new(void)
+static struct window_compressor *window_compressor_new(void)
 {
-    struct packer *p = malloc(sizeof(*p));
+    struct window_compressor *p = malloc(sizeof(*p));
     if (p && !(p->library = libdeflate_alloc_compressor(1))) {
         free(p);
         return NULL;
@@ -26,34 +26,34 @@ static struct packer *packer_new(void)
     return p;
 }
 
-void packer_free(struct packer *p)
+void window_compressor_free(struct window_compressor *p)
 {
     if (p)
         libdeflate_free_compressor(p->library);
     free(p);
 }
 
-static size_t pack(struct packer *p, const uint8_t *window, uint32_t len)
+static size_t compress_window(struct window_compressor *p, const uint8_t *window, uint32_t len)
 {
     return libdeflate_deflate_compress(p->library, window, len, p->out, sizeof(p->out));
 }
 #else
 
-struct packer {
+struct window_compressor {
     uint8_t out[INFLATE_WINDOW + 1024];
 };
 
-static struct packer *packer_new(void)
+static struct window_compressor *window_compressor_new(void)
 {
-    return malloc(sizeof(struct packer));
+    return malloc(sizeof(struct window_compressor));
 }
 
-void packer_free(struct packer *p)
+void window_compressor_free(struct window_compressor *p)
 {
     free(p);
 }
 
-static size_t pack(struct packer *p, const uint8_t *window, uint32_t len)
+static size_t compress_window(struct window_compressor *p, const uint8_t *window, uint32_t len)
 {
     z_stream z = {0};
     if (deflateInit2(&z, 1, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -68,15 +68,16 @@ static size_t pack(struct packer *p, const uint8_t *window, uint32_t len)
 }
 #endif
 
-int window_pack(struct packer **packer, const uint8_t *window, uint32_t len, uint8_t **ret)
+int window_compress(struct window_compressor **compressor, const uint8_t *window, uint32_t len,
+                    uint8_t **ret)
 {
-    if (!*packer && !(*packer = packer_new()))
+    if (!*compressor && !(*compressor = window_compressor_new()))
         return -ENOMEM;
-    size_t packed = pack(*packer, window, len);
-    uint8_t *copy = packed ? malloc(packed) : NULL;
+    size_t compressed = compress_window(*compressor, window, len);
+    uint8_t *copy = compressed ? malloc(compressed) : NULL;
     if (!copy)
         return -ENOMEM;
-    memcpy(copy, (*packer)->out, packed);
+    memcpy(copy, (*compressor)->out, compressed);
     *ret = copy;
-    return (int)packed;
+    return (int)compressed;
 }

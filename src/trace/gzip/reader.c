@@ -142,7 +142,7 @@ void trace_reader_finish(struct trace_reader *r)
 static int seek_block(struct trace_reader *r, const struct trace_checkpoint *from)
 {
     uint8_t window[INFLATE_WINDOW];
-    int len = checkpoint_unpack(from, window);
+    int len = checkpoint_window(from, window);
     if (len < 0)
         return len;
     inflate_start(r->inflate, from->file_offset * 8 + from->bits, window, (uint32_t)len);
@@ -263,9 +263,9 @@ size_t trace_reader_checkpoints(const struct trace_reader *r, const struct trace
     return r->checkpoints.list.count;
 }
 
-void trace_reader_drop_checkpoints(struct trace_reader *r, size_t count)
+void trace_reader_free_windows(struct trace_reader *r, size_t count)
 {
-    checkpoints_drop(&r->checkpoints, count);
+    checkpoints_free_windows(&r->checkpoints, count);
 }
 
 size_t trace_reader_damage(const struct trace_reader *r, const struct trace_damage **ret)

@@ -4,8 +4,8 @@
 
 #include "trace/scan/scan.h"
 
-/* Returns the number of digits at the low end. Borrows and carries only reach bytes after the first
- * byte that is no digit. */
+/* x: eight bytes of text, the first in the lowest byte. Returns how many digits it begins with
+ * (0-8). Borrows and carries only reach bytes after the first byte that is no digit. */
 static inline unsigned number_digits(uint64_t x)
 {
     uint64_t other = ((x + 0x4646464646464646u) | (x - 0x3030303030303030u)) & 0x8080808080808080u;
@@ -31,8 +31,9 @@ static inline uint64_t number_part(uint64_t x, unsigned n)
 static const uint64_t number_pow10[] = {1,      10,      100,      1000,     10000,
                                         100000, 1000000, 10000000, 100000000};
 
-/* Parses digits. Returns their number, and sets the value, or *ret_big if they have more than 19
- * digits or do not fit into 64 bits. */
+/* Parses a run of digits. Returns how many there are (0: none). Sets *ret to their value. If there
+ * are more than 19, sets *ret_big, and *ret is meaningless. number_scan checks the range of int64.
+ */
 static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool *ret_big)
 {
     uint64_t x = load8(p);
@@ -62,8 +63,8 @@ static always_inline unsigned number_integer(const char *p, uint64_t *ret, bool 
     return total;
 }
 
-/* Parses a strictly valid JSON number. Returns the position after it, or NULL. Integers of more
- * than 63 bits are big. */
+/* Parses a strictly valid JSON number. Returns the position after it, or NULL.
+ * Integers outside of int64 are big. */
 static always_inline const char *number_scan(const char *p, struct scan_number *ret)
 {
     const char *digits;

@@ -605,7 +605,7 @@ static void checkpoint_places(void)
     }
     CHECK_INT(r.checkpoint_count, k);
     inflateEnd(&z);
-    trace_reader_drop_checkpoints(r.reader, 2);
+    trace_reader_free_windows(r.reader, 2);
     trace_reader_checkpoints(r.reader, &r.checkpoints);
     CHECK(r.checkpoints[1].window == NULL && r.checkpoints[2].window != NULL);
     reading_done(&r);

@@ -1,6 +1,6 @@
-/* again.c - retries files whose reading failed because of an error of the system, not of their
+/* retry.c - retries files whose reading failed because of an error of the system, not of their
  * content. */
-#include "index/ingest/again.h"
+#include "index/ingest/retry.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define FAILED_NS 60000000000LL
 #define REST 20 /* minimum delay, in durations of the last run */
 
-bool again_is_system(int error)
+bool retry_is_system_error(int error)
 {
     static const int errors[] = {EIO,    ESTALE, ETIMEDOUT, ENOMEM,   EAGAIN,    EMFILE,
                                  ENFILE, ENODEV, EREMOTEIO, ENOTCONN, EHOSTDOWN, EHOSTUNREACH};
@@ -24,10 +24,10 @@ bool again_is_system(int error)
     return false;
 }
 
-void again_text(int error, const char *host, char *text, size_t size)
+void retry_message(int error, const char *host, char *text, size_t size)
 {
     snprintf(text, size, "%s%s%.100s%s%s", err_text(error), host ? " (on " : "", host ? host : "",
-             host ? ")" : "", again_is_system(error) ? "; reading will be retried" : "");
+             host ? ")" : "", retry_is_system_error(error) ? "; reading will be retried" : "");
 }
 
 /* Returns the last damage if reading ended there; NULL if it came to the end of the file. */
@@ -39,7 +39,7 @@ static const struct trace_damage *read_damage(const struct index_file *f)
 }
 
 /* If the archive has damage, its member is read again together with it. */
-bool again_is_wanted(const struct entry *e)
+bool retry_is_wanted(const struct entry *e)
 {
     const struct index_file *f = &e->view->pub;
 
@@ -47,7 +47,7 @@ bool again_is_wanted(const struct entry *e)
            !(e->archive && e->archive->view->pub.damaged);
 }
 
-int64_t again_delay_ns(struct entry *e, const struct run *run)
+int64_t retry_delay_ns(struct entry *e, const struct run *run)
 {
     enum index_state state = e->view->pub.state;
     bool failed = run->error && (state == INDEX_FAILED || state == INDEX_GROWING);
@@ -55,7 +55,7 @@ int64_t again_delay_ns(struct entry *e, const struct run *run)
     e->no_memory = failed && run->error == -ENOMEM;
     int64_t delay = DELAY_MIN_NS, rest = REST * (clock_mono_ns() - run->begin_ns);
 
-    if (!(failed && again_is_system(run->error)) && !again_is_wanted(e)) {
+    if (!(failed && retry_is_system_error(run->error)) && !retry_is_wanted(e)) {
         e->failures = 0;
         return run->error ? FAILED_NS : DELAY_MIN_NS;
     }
@@ -69,7 +69,7 @@ int64_t again_delay_ns(struct entry *e, const struct run *run)
     return delay < DELAY_MAX_NS ? delay : DELAY_MAX_NS;
 }
 
-bool again_reads(const struct run *run, int fd, char *buf, size_t len)
+bool retry_can_read(const struct run *run, int fd, char *buf, size_t len)
 {
     const struct trace_damage *d = read_damage(&run->old->pub);
 

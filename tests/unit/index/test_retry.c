@@ -1,9 +1,9 @@
 /* module: index */
-/* test_again.c - how long a file rests whose reading failed by an error of the system: longer each
+/* test_retry.c - how long a file rests whose reading failed by an error of the system: longer each
  * time, with an end. */
 #include "check.h"
 
-#include "index/ingest/again.h"
+#include "index/ingest/retry.h"
 
 #define SECOND 1000000000LL
 
@@ -32,7 +32,7 @@ static void unreadable_end(struct reading *r)
 /* In whole seconds: the reading itself took a moment. */
 static int64_t next(struct reading *r)
 {
-    return again_delay_ns(&r->entry, &r->run) / SECOND;
+    return retry_delay_ns(&r->entry, &r->run) / SECOND;
 }
 
 static void failed_at_all(void)
