@@ -75,9 +75,15 @@ static char *real_place(const char *path)
     return all;
 }
 
+/* A directory that was chosen explicitly may be writable by its group, but one that this program
+ * chooses may not. */
+#define EXPLICIT_REFUSED 002
+#define CHOSEN_REFUSED 022
+
 static int explicit_place(const char *dir, bool make, char **ret, struct err *err)
 {
-    int rc = make ? place_make_own(dir, 002, err) : may_make_own(dir, 002, err);
+    int rc = make ? place_make_own(dir, EXPLICIT_REFUSED, err)
+                  : may_make_own(dir, EXPLICIT_REFUSED, err);
     if (rc < 0)
         return rc;
     char *real = real_place(dir);
@@ -148,9 +154,11 @@ static int try_base(const struct roots *r, const char *base, uint64_t hash, bool
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());
     snprintf(path, sizeof path, "%s/%016llx", parent, (unsigned long long)hash);
-    int rc = make ? place_make_own(parent, 022, &quiet) : may_make_own(parent, 022, &quiet);
+    int rc = make ? place_make_own(parent, CHOSEN_REFUSED, &quiet)
+                  : may_make_own(parent, CHOSEN_REFUSED, &quiet);
     if (rc == 0 && (make || access(parent, F_OK) == 0))
-        rc = make ? place_make_own(path, 022, &quiet) : may_make_own(path, 022, &quiet);
+        rc = make ? place_make_own(path, CHOSEN_REFUSED, &quiet)
+                  : may_make_own(path, CHOSEN_REFUSED, &quiet);
     err_done(&quiet);
     if (rc == 0 && !(*ret = strdup(path)))
         rc = -ENOMEM;
@@ -186,11 +194,14 @@ static int place_in_base(const char *base, uint64_t hash, bool make, char **ret,
         return rc;
     if (stat(base, &st) == 0) {
         /* Other users could replace the index. */
-        if (st.st_mode & 002 && !(st.st_mode & S_ISVTX))
+        if (st.st_mode & EXPLICIT_REFUSED && !(st.st_mode & S_ISVTX))
             return err_set_param(err, -EPERM, "index-base", "%s is writable by other users", base);
         if (asprintf(&path, "%s/%016llx", base, (unsigned long long)hash) < 0)
             return -ENOMEM;
         rc = explicit_place(path, make, ret, err);
+        if (rc < 0 && err &&
+            err->code) /* not that of the option --index-dir, which was not given */
+            memcpy(err->param, "index-base", sizeof("index-base"));
         free(path);
         return rc;
     }

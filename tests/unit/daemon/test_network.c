@@ -98,6 +98,12 @@ static void named_place_is_refused(void)
     mount_at(path_of("far"), 0x6969);
     CHECK_INT(place_choose(&roots, &chosen, true, &place, &err), -EREMOTE);
     CHECK(place == NULL && strstr(err.text, "NFS") && strstr(err.text, path_of("far")));
+    CHECK_STR(err.param, "index-dir");
+    err_done(&err);
+    chosen = (struct options){.index_base = path_of("far")};
+    CHECK_INT(place_choose(&roots, &chosen, true, &place, &err), -EREMOTE);
+    CHECK(place == NULL && strstr(err.text, "NFS"));
+    CHECK_STR(err.param, "index-base");
     err_done(&err);
     CHECK_INT(index_open(&options, &err, &ix), ERR_STORE);
     CHECK(strstr(err.text, "NFS") != NULL);
