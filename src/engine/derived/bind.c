@@ -9,7 +9,7 @@ static const struct derived derived_null;
 
 int bind_null(struct bound *b)
 {
-    b->row = &derived_null;
+    b->kind = &derived_null;
     b->shape = SHAPE_NULL;
     b->nulls = true;
     b->nano = false;
@@ -26,7 +26,7 @@ int bind_null(struct bound *b)
 int bind_integers(struct bound *b, const struct derived *row, enum scan_shape shape, int64_t min,
                   int64_t max)
 {
-    b->row = row;
+    b->kind = row;
     b->shape = shape;
     b->min = min;
     b->max = max;
@@ -46,7 +46,7 @@ int bind_dictionary(struct bound *b, const struct derived *row, enum scan_shape 
 {
     if (shape == SHAPE_NULL)
         return bind_null(b);
-    b->row = row;
+    b->kind = row;
     b->shape = shape;
     b->entry = entry;
     b->entries = entries;
@@ -81,7 +81,7 @@ static void forget_chunk(struct bound *b)
 
 struct bound *source_bind(struct scan_worker *w, const struct source *s)
 {
-    static struct bound nothing = {.row = &derived_null, .shape = SHAPE_NULL, .nulls = true};
+    static struct bound nothing = {.kind = &derived_null, .shape = SHAPE_NULL, .nulls = true};
     struct bound *b = bound_at(w, s);
 
     if (worker_fails(w, b ? 0 : -ENOMEM))

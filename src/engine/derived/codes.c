@@ -150,7 +150,7 @@ static void range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out
 {
     const uint64_t *valid, step = (uint64_t)b->step;
 
-    if (!b->row->steps || !b->row->steps(batch, b, &valid, out)) {
+    if (!b->kind->steps || !b->kind->steps(batch, b, &valid, out)) {
         const int64_t *values = bound_i64(batch, b, &valid);
         for (uint32_t i = 0; step == 1 && i < batch->rows; i++)
             out[i] = (uint32_t)((uint64_t)values[i] - (uint64_t)b->min);

@@ -107,7 +107,7 @@ int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
 
 int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
-    struct bound *of = b->row->of_part ? b->part[0] : b;
+    struct bound *of = b->kind->of_part ? b->part[0] : b;
     int rc = bound_dense(w, of, false);
 
     if (rc < 0 || of->dense_count >= limit)
@@ -118,7 +118,7 @@ int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
         return -ENOMEM;
     for (uint32_t i = 0; i < of->dense_count && rc == 0; i++) {
         int64_t value = values[i];
-        bool has_value = b == of || b->row->of_part(b, value, &value);
+        bool has_value = b == of || b->kind->of_part(b, value, &value);
         keys[i] = QUERY_KEY_NULL;
         rc = has_value ? key_of_i64(w->query, value, &keys[i]) : 0;
         keys[i] = fold_key(w->query, b->source, keys[i]);

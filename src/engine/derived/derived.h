@@ -4,7 +4,7 @@
  * Used by:   filter/, within and covered calls; answers use columns.h.
  * Path:      source_of adds a source to the query. Its kind (struct derived, see the table in
  *            source.c) has a function that decides, once a chunk, how its values are computed
- *            there, and sets bound.row to the kind whose functions read them. bound_* call these a
+ *            there, and sets bound.kind to the kind whose functions read them. bound_* call these a
  *            batch at a time and keep the values in lanes until the next batch (lanes.c). No other
  *            function depends on the kinds. To add one, write a file with its struct derived, and
  *            add a line in source.c.
@@ -74,14 +74,14 @@ struct lane {
 struct bound {
     const struct source *source;
     uint64_t serial; /* of the chunk it was bound to; 0 = never */
-    const struct derived *row;
+    const struct derived *kind;
     enum scan_shape shape;
     bool nano, nulls; /* nulls: some row may be null */
     int64_t min, max; /* INT, TIME, BOOL: every value is between them (not always tight) */
     int64_t step;     /* every value is min plus a multiple of it */
     struct column column;
     /* stored: the column that has these values or codes; stored_except_zeros: the column that has
-     * them except in the rows of row->zeros, where it is null */
+     * them except in the rows of kind->zeros, where it is null */
     const struct column *stored, *stored_except_zeros;
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
@@ -89,8 +89,8 @@ struct bound {
     const struct column_entry *entry; /* NULL: those of `column` */
     const uint32_t *remap;            /* codes of `column` to own codes; NULL: the same */
     struct bound *part[PARTS_MAX];
-    struct bound
-        *same_nulls;    /* a column with nulls in exactly the same rows; NULL: see row->valid */
+    /* a column with nulls in exactly the same rows; NULL: see kind->valid */
+    struct bound *same_nulls;
     struct grow own[4]; /* memory of the kind */
     struct arena arena; /* decoded texts of entries */
     struct lane i64, f64, keys, codes, valid;

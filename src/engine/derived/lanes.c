@@ -66,14 +66,14 @@ const uint64_t *bound_valid(struct scan_batch *batch, struct bound *b)
         return NULL;
     if (b->same_nulls)
         return bound_valid(batch, b->same_nulls);
-    if (!b->row->valid && !bound_has_dictionary(b)) {
+    if (!b->kind->valid && !bound_has_dictionary(b)) {
         (void)bound_i64(batch, b, &valid);
         return valid;
     }
     if (!lane_has(&b->valid, batch)) {
         uint64_t *mask = lane_begin(&b->valid, batch);
-        if (b->row->valid)
-            b->row->valid(batch, b, mask);
+        if (b->kind->valid)
+            b->kind->valid(batch, b, mask);
         else
             valid_of_codes(batch, b, mask);
         if (!lane_end(&b->valid, batch, mask))
@@ -92,7 +92,7 @@ const uint32_t *bound_codes(struct scan_batch *batch, struct bound *b)
         bool only = batch->places && b->only_serial == batch->chunk->worker->serial;
         for (uint32_t i = 0; only && i < batch->rows; i++)
             out[i] = b->only_code;
-        if (!lane_end(&b->codes, batch, only ? out : b->row->codes(batch, b, out)))
+        if (!lane_end(&b->codes, batch, only ? out : b->kind->codes(batch, b, out)))
             return no_values.codes;
     }
     return b->codes.values;
@@ -107,7 +107,7 @@ const int64_t *bound_i64(struct scan_batch *batch, struct bound *b, const uint64
         return no_values.integers;
     if (!lane_has(&b->i64, batch)) {
         int64_t *out = lane_begin(&b->i64, batch);
-        if (!lane_end(&b->i64, batch, b->row->i64(batch, b, out)))
+        if (!lane_end(&b->i64, batch, b->kind->i64(batch, b, out)))
             return no_values.integers;
     }
     *valid = b->i64.valid;
@@ -183,7 +183,7 @@ const double *bound_f64(struct scan_batch *batch, struct bound *b, const uint64_
         return no_values.doubles;
     if (!lane_has(&b->f64, batch)) {
         double *out = lane_begin(&b->f64, batch);
-        const double *values = b->shape == SHAPE_DOUBLE  ? b->row->f64(batch, b, out)
+        const double *values = b->shape == SHAPE_DOUBLE  ? b->kind->f64(batch, b, out)
                                : b->shape == SHAPE_MIXED ? mixed_numbers(batch, b, out)
                                                          : integers_as_doubles(batch, b, out);
         if (!lane_end(&b->f64, batch, values))

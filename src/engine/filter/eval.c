@@ -24,7 +24,7 @@ static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct 
     }
     memcpy(mask, rows + b->first / 64, words_of(b) * 8);
     if (test_misses_zeros(s, bound))
-        bound->row->zeros(b, bound, mask);
+        bound->kind->zeros(b, bound, mask);
 }
 
 /* `root`: later children are evaluated only for rows that are left, since no other part of the tree

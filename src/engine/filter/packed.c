@@ -18,7 +18,7 @@ bool test_misses_zeros(const struct test_state *s, const struct bound *b)
 {
     const struct range *r = s->ranges.data;
 
-    return b->row->zeros && mode_is_range(s) && r->lo <= 0 && r->hi >= 0;
+    return b->kind->zeros && mode_is_range(s) && r->lo <= 0 && r->hi >= 0;
 }
 
 const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b)
