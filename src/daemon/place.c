@@ -199,8 +199,7 @@ static int place_in_base(const char *base, uint64_t hash, bool make, char **ret,
         if (asprintf(&path, "%s/%016llx", base, (unsigned long long)hash) < 0)
             return -ENOMEM;
         rc = explicit_place(path, make, ret, err);
-        if (rc < 0 && err &&
-            err->code) /* not that of the option --index-dir, which was not given */
+        if (rc < 0 && err && err->code) /* it names --index-dir, which was not given */
             memcpy(err->param, "index-base", sizeof("index-base"));
         free(path);
         return rc;
