@@ -108,13 +108,13 @@ class Report:
                 found[row["key"]] = own / self.anchor
         return found
 
-    def write_csv(self, name, date, machine):
-        """bench/results/NAME: a line for each row and peer."""
+    def write_csv(self, name, date, machine, ranks=False):
+        """bench/results/NAME: a line for each row and peer; either the rows of ranks, or the others."""
         os.makedirs(RESULTS, exist_ok=True)
         with open(os.path.join(RESULTS, name), "w", encoding="utf-8", newline="") as f:
             out = csv.DictWriter(f, FIELDS, lineterminator="\n")
             out.writeheader()
-            for row in self.rows:
+            for row in (row for row in self.rows if row["key"].startswith("ranks_") == ranks):
                 first = True
                 for name, peer in row["peers"].items() or ((None, None),):
                     out.writerow(dict(date=date, machine=machine, **self.fields(row, name, peer, first)))

@@ -42,10 +42,9 @@ static int read_file(const char *option, const char *path, bool secret, char **r
     struct stat st;
     int rc = 0;
     if (f) {
-        const char *why = fstat(fileno(f), &st) < 0 ? strerror(errno)
-                          : secret                  ? access_rules_unsafe(from, &st)
-                                                    : NULL;
-        rc = why ? -EPERM : read_text(f, ret);
+        rc = fstat(fileno(f), &st) < 0 ? -errno : 0;
+        const char *why = rc == 0 && secret ? access_rules_unsafe(from, &st) : NULL;
+        rc = rc < 0 ? rc : why ? -EPERM : read_text(f, ret);
         fclose(f);
         if (rc < 0)
             err_set_param(err, rc, option, why ? "%s %s" : "%s: %s", from,

@@ -57,10 +57,11 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
     texts.here = id_here;
     texts.ids = ranks_ids(ix->ranks, ranks_at(ix->ranks, home));
     rc = chunk_view_new(c->value.data, c->value.len, &texts, ret);
-    if (rc)
-        return far_chunk_release(ix->far_cache, c), rc;
-    chunk_view_set_owner(*ret, c);
-    return 0;
+    if (rc == 0)
+        chunk_view_set_owner(*ret, c);
+    else
+        far_chunk_release(ix->far_cache, c);
+    return rc;
 }
 
 int chunk_open(struct index *ix, const struct snapshot *s, const struct index_file *file,
