@@ -330,7 +330,7 @@ void exchange_submit(struct exchange *x, pool_job *job)
         exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;
-    if (x->phase != EXCHANGE_READY)
+    if (x->phase < EXCHANGE_READY)
         exchange_answer_now(x, ERR_CANCELLED);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
