@@ -37,7 +37,7 @@ int windows_flush(struct group_worker *w)
     return rc;
 }
 
-static int windows_merge(struct acc *into, const struct acc *from, unsigned set,
+static int windows_merge(struct acc *into, struct acc *from, unsigned set,
                          const uint32_t *const *to)
 {
     const struct window *all = from->list.at;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The items of a lane begin at t->lane_first[lane] of the arrays. */
+/* The arrays are as long as t->items. */
 struct depth_job {
     struct timeline *t;
     uint32_t *depth; /* of each item */
@@ -144,7 +144,7 @@ static int select_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
     size_t first = t->lane_first[lane];
     uint32_t n = (uint32_t)(t->lane_first[lane + 1] - first), drawn = 0;
     uint32_t *depth = job->depth + first, *order = job->order + first, *ends = job->ends + first;
-    struct call_item *items = t->items + first;
+    struct call_item *items = t->items.at + first;
     int rc = call_sort(items, n, t->plan.budget);
 
     if (rc < 0)
@@ -152,7 +152,7 @@ static int select_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
     uint32_t levels = nest_items(items, n, order, depth);
     order_by_depth(depth, n, levels, order, ends);
     for (uint32_t d = 0, i = 0; d < levels; d++) {
-        struct depth_runs r = {&t->plan, items, t->drawn + first + drawn, 0, others};
+        struct depth_runs r = {&t->plan, items, t->drawn.at + first + drawn, 0, others};
         for (; i < ends[d]; i++) {
             if (s->each)
                 add_each(&r, order[i], d);
@@ -186,28 +186,6 @@ static void select_lanes(void *arg, unsigned worker)
         atomic_store(&job->error, rc);
 }
 
-/* Puts the items of a lane side by side. */
-static int group_by_lane(struct timeline *t)
-{
-    const struct vec *list = timeline_list(t->found.groups, TIMELINE_ITEMS);
-    const struct call_item *items = list->at;
-
-    t->lane_first = timeline_alloc(t, t->facts.lanes + 1ul, sizeof(*t->lane_first));
-    t->lane_count = timeline_alloc(t, t->facts.lanes, sizeof(*t->lane_count));
-    t->items = timeline_alloc(t, list->count, sizeof(*t->items));
-    if (t->arena.error < 0)
-        return t->arena.error;
-    for (size_t i = 0; i < list->count; i++)
-        t->lane_first[t->lane_of[items[i].lane] + 1]++;
-    for (uint32_t lane = 0; lane < t->facts.lanes; lane++)
-        t->lane_first[lane + 1] += t->lane_first[lane];
-    for (size_t i = 0; i < list->count; i++) { /* lane_count: the number so far */
-        uint32_t lane = t->lane_of[items[i].lane];
-        t->items[t->lane_first[lane] + t->lane_count[lane]++] = items[i];
-    }
-    return 0;
-}
-
 /* Numbers the names and files of slices in the order in which they occur. */
 static int number_names(struct timeline *t)
 {
@@ -221,7 +199,7 @@ static int number_names(struct timeline *t)
     for (uint32_t lane = 0; t->arena.error == 0 && lane < t->facts.lanes; lane++)
         for (uint32_t i = 0; i < t->lane_count[lane]; i++) {
             const struct call_item *item =
-                &t->items[t->lane_first[lane] + t->drawn[t->lane_first[lane] + i].item];
+                &t->items.at[t->lane_first[lane] + t->drawn.at[t->lane_first[lane] + i].item];
             uint32_t file = t->found.chunks.at[slice_position(item)].file;
             if (t->name_of[item->tuple] == 0) {
                 const uint64_t *keys = timeline_keys(&t->found, TIMELINE_NAMES, item->tuple);
@@ -243,7 +221,7 @@ static uint32_t max_slices_of_depth(const struct timeline *t)
     uint32_t most = 0;
 
     for (uint32_t lane = 0; lane < t->facts.lanes; lane++) {
-        const struct timeline_run *drawn = &t->drawn[t->lane_first[lane]];
+        const struct timeline_run *drawn = &t->drawn.at[t->lane_first[lane]];
         for (uint32_t i = 0, same = 0; i < t->lane_count[lane]; i++) {
             same = i > 0 && drawn[i].depth == drawn[i - 1].depth ? same + 1 : 1;
             most = same > most ? same : most;
@@ -254,23 +232,26 @@ static uint32_t max_slices_of_depth(const struct timeline *t)
 
 int timeline_make_slices(struct timeline *t)
 {
-    size_t count = timeline_list(t->found.groups, TIMELINE_ITEMS)->count;
-    struct depth_job job = {.t = t};
+    size_t count = t->items.count;
+    VEC(uint32_t) memory = {.budget = t->plan.budget};
     struct pool *pool = query_environment(t->plan.query)->pool;
     unsigned threads = pool ? pool_threads(pool) : 1;
-    int rc = group_by_lane(t);
+    int rc = vec_reserve(&memory, 3 * count);
 
-    t->drawn = timeline_alloc(t, count, sizeof(*t->drawn));
-    job.depth = timeline_alloc(t, count, sizeof(*job.depth));
-    job.order = timeline_alloc(t, count, sizeof(*job.order));
-    job.ends = timeline_alloc(t, count, sizeof(*job.ends));
-    if (rc < 0 || t->arena.error < 0)
-        return rc < 0 ? rc : t->arena.error;
+    t->drawn.budget = t->plan.budget;
+    rc = rc < 0 ? rc : vec_reserve(&t->drawn, count);
+    if (rc < 0) {
+        vec_done(&memory);
+        return rc;
+    }
+    struct depth_job job = {
+        .t = t, .depth = memory.at, .order = memory.at + count, .ends = memory.at + 2 * count};
     if (threads > t->facts.lanes)
         threads = t->facts.lanes;
     if (threads < 2 || pool_run(pool, threads, select_lanes, &job) < 0)
         select_lanes(&job, 0);
     rc = atomic_load(&job.error);
+    vec_done(&memory);
     t->facts.slices_complete = t->found.slices.all;
     t->facts.slices_min_ns = t->found.slices.min_ns;
     t->facts.max_slices = rc < 0 ? 0 : max_slices_of_depth(t);
@@ -281,13 +262,13 @@ int timeline_make_slices(struct timeline *t)
 
 size_t timeline_slice_count(const struct timeline *t, size_t lane)
 {
-    return t->drawn ? t->lane_count[lane] : 0;
+    return t->drawn.at ? t->lane_count[lane] : 0;
 }
 
 void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct timeline_slice *ret)
 {
-    const struct timeline_run *d = &t->drawn[t->lane_first[lane] + i];
-    const struct call_item *item = &t->items[t->lane_first[lane] + d->item];
+    const struct timeline_run *d = &t->drawn.at[t->lane_first[lane] + i];
+    const struct call_item *item = &t->items.at[t->lane_first[lane] + d->item];
     const struct timeline_chunk *chunk = &t->found.chunks.at[slice_position(item)];
 
     *ret = (struct timeline_slice){.depth = d->depth,

@@ -186,14 +186,25 @@ static bool keep_cells(const struct timeline *t, const struct column_sum *sums,
     return true;
 }
 
-/* Makes the cells that remain after slices were taken out. */
+static void subtract_items(const struct timeline *t, uint32_t lane, bool back)
+{
+    for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
+        const struct call_item *item = &t->items.at[i];
+        timeline_take_out(&t->plan, timeline_cells_at(t->found.groups, item->lane), item->ts,
+                          item->te, back);
+    }
+}
+
+/* Makes the cells of the objects that are too short for slices. */
 static void fold_rest(struct folder *f, uint32_t number)
 {
     struct timeline *t = f->fold->t;
 
+    subtract_items(t, number, false);
     for (uint32_t i = t->first_of[number]; i < t->first_of[number + 1]; i++)
         add_group(t, &t->placed[i], f->sums, true);
     keep_cells(t, f->sums, t->rest + (size_t)number * t->plan.columns);
+    subtract_items(t, number, true);
 }
 
 /* Stores the cells in the first group's parts, if they fit there. */
@@ -273,26 +284,29 @@ static int fold_lanes(struct timeline *t, bool rest)
     return atomic_load(&all.error);
 }
 
-static void take_slices_out(struct timeline *t, bool back)
+/* Moves the items of slices to t->items, those of each lane together. */
+static int group_items(struct timeline *t)
 {
-    const struct vec *items = timeline_list(t->found.groups, TIMELINE_ITEMS);
-    const struct call_item *item = items->at;
+    struct vec *list = timeline_list(t->found.groups, TIMELINE_ITEMS);
+    const struct call_item *items = list->at;
 
-    for (size_t i = 0; i < items->count; i++, item++)
-        timeline_take_out(&t->plan, timeline_cells_at(t->found.groups, item->lane), item->ts,
-                          item->te, back);
-}
-
-/* Makes cells of objects that are too short for slices. */
-static int make_rest(struct timeline *t)
-{
-    t->rest = timeline_alloc(t, (size_t)t->facts.lanes * t->plan.columns, sizeof(*t->rest));
-    if (!t->rest)
-        return t->arena.error;
-    take_slices_out(t, false);
-    int rc = fold_lanes(t, true);
-    take_slices_out(t, true);
-    return rc;
+    t->items.budget = t->plan.budget;
+    t->lane_first = timeline_alloc(t, t->facts.lanes + 1ul, sizeof(*t->lane_first));
+    t->lane_count = timeline_alloc(t, t->facts.lanes, sizeof(*t->lane_count));
+    int rc = t->arena.error < 0 ? t->arena.error : vec_reserve(&t->items, list->count);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < list->count; i++)
+        t->lane_first[t->lane_of[items[i].lane] + 1]++;
+    for (uint32_t lane = 0; lane < t->facts.lanes; lane++)
+        t->lane_first[lane + 1] += t->lane_first[lane];
+    for (size_t i = 0; i < list->count; i++) { /* lane_count: the number so far */
+        uint32_t lane = t->lane_of[items[i].lane];
+        t->items.at[t->lane_first[lane] + t->lane_count[lane]++] = items[i];
+    }
+    t->items.count = list->count;
+    vec_done_items(list, sizeof(*items));
+    return 0;
 }
 
 int timeline_make_lanes(struct timeline *t)
@@ -334,7 +348,11 @@ int timeline_make_lanes(struct timeline *t)
         t->first_of[t->placed[i].lane + 1] = i + 1;
     t->facts.lanes = lanes;
     t->facts.colors = colors;
-    rc = t->found.slices.min_ns > 0 ? make_rest(t) : 0;
+    rc = t->plan.slices ? group_items(t) : 0;
+    if (rc == 0 && t->found.slices.min_ns > 0) {
+        t->rest = timeline_alloc(t, (size_t)lanes * t->plan.columns, sizeof(*t->rest));
+        rc = t->rest ? fold_lanes(t, true) : t->arena.error;
+    }
     return rc < 0 ? rc : fold_lanes(t, false);
 }
 

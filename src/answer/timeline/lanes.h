@@ -24,11 +24,11 @@ struct timeline {
     struct timeline_lane *lanes;
     struct timeline_color *colors;
     struct timeline_event *events;
-    struct call_item *items;    /* of slices: those of lane i begin at lane_first[i] */
-    struct timeline_run *drawn; /* lane_count[i] for each lane, by depth and column */
-    size_t *lane_first;         /* one more at the end */
-    uint32_t *lane_count;
-    struct timeline_name *names;           /* of slices */
+    VEC(struct call_item) items;    /* of slices: those of lane i begin at lane_first[i] */
+    VEC(struct timeline_run) drawn; /* those of lane i also begin there, by depth and column */
+    size_t *lane_first;             /* one more at the end */
+    uint32_t *lane_count;           /* items drawn in each lane */
+    struct timeline_name *names;    /* of slices */
     uint32_t *files, *name_of, *number_of; /* by tuple, by file: 1 + its number, 0: none */
     struct timeline_placed *placed;        /* sorted: groups that have parts */
     uint32_t placed_count;

@@ -57,8 +57,7 @@ int picks_add(struct vec *picks, uint32_t most, const struct timeline_pick *pick
     return rc;
 }
 
-static int picks_merge(struct acc *into, const struct acc *from, unsigned set,
-                       const uint32_t *const *to)
+static int picks_merge(struct acc *into, struct acc *from, unsigned set, const uint32_t *const *to)
 {
     int rc = 0;
 

@@ -145,19 +145,27 @@ static int add_batch(struct group_worker *w, struct scan_batch *b)
     return rc < 0 ? rc : add_rows(w, b, n);
 }
 
-static int items_merge(struct acc *into, const struct acc *from, unsigned set,
-                       const uint32_t *const *to)
+static int items_merge(struct acc *into, struct acc *from, unsigned set, const uint32_t *const *to)
 {
-    const struct call_item *items = from->list.at;
-    int rc = vec_reserve_items(&into->list, sizeof(*items), from->list.count);
+    struct call_item *item = from->list.at;
 
-    for (size_t i = 0; i < from->list.count && rc == 0; i++) {
-        struct call_item *item = (struct call_item *)into->list.at + into->list.count++;
-        *item = items[i];
+    for (size_t i = 0; i < from->list.count; i++, item++) {
         item->lane = to[TIMELINE_CELLS][item->lane];
         item->tuple = to[set][item->tuple];
     }
-    return rc;
+    if (into->list.count == 0) {
+        struct vec empty = into->list;
+        into->list = from->list;
+        from->list = empty;
+        return 0;
+    }
+    int rc = vec_reserve_items(&into->list, sizeof(*item), from->list.count);
+    if (rc < 0 || from->list.count == 0)
+        return rc;
+    memcpy((struct call_item *)into->list.at + into->list.count, from->list.at,
+           from->list.count * sizeof(*item));
+    into->list.count += from->list.count;
+    return 0;
 }
 
 static bool item_is_whole(const struct groups *f, unsigned set, const void *of)

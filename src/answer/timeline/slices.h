@@ -5,7 +5,7 @@
  *            there are too many -> depth.c: lane by lane, sorts and nests them, and keeps the
  *            longest of each depth and column.
  * Threads:   several inside.
- * Memory:    32 bytes an object while it is collected, 76 in all, of TIMELINE_SLICES_MAX objects
+ * Memory:    32 bytes an object while it is collected, 64 in all, of TIMELINE_SLICES_MAX objects
  *            at most.
  *
  * The depth of an object is the number of objects of its lane around it: the last one, in the order

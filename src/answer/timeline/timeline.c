@@ -259,6 +259,8 @@ void timeline_close(struct timeline *t)
         return;
     timeline_found_done(&t->found);
     group_table_done(&t->kept);
+    vec_done(&t->items);
+    vec_done(&t->drawn);
     arena_done(&t->arena);
     free(t);
 }

@@ -49,9 +49,9 @@ struct acc_kind {
     size_t item; /* bytes of an item of acc.list; 0: it has none */
     /* True: the item refers only to groups that exist. */
     bool (*item_is_whole)(const struct groups *f, unsigned set, const void *item);
-    /* Merges lists. set: of the accumulator; to[s][g]: number in `into` of group g of set s. */
-    int (*merge_lists)(struct acc *into, const struct acc *from, unsigned set,
-                       const uint32_t *const *to);
+    /* Adds the list of `from`, whose memory may become that of `into`. set: of the accumulator;
+     * to[s][g]: number in `into` of group g of set s. */
+    int (*merge_lists)(struct acc *into, struct acc *from, unsigned set, const uint32_t *const *to);
     /* For data beside the bytes of records and items: keys, and memory that a slot refers to
      * (encode.h). With `free`, slots are clear before `decode`. */
     int (*encode)(struct groups_encoder *e, unsigned set, unsigned acc);

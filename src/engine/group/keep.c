@@ -149,7 +149,7 @@ static int distinct_add(struct group_worker *w, struct scan_batch *b, unsigned s
     return 0;
 }
 
-static int distinct_merge(struct acc *into, const struct acc *from, unsigned set,
+static int distinct_merge(struct acc *into, struct acc *from, unsigned set,
                           const uint32_t *const *to)
 {
     for (uint32_t i = 0; i < from->pairs.count; i++) {
@@ -241,7 +241,7 @@ static int intervals_add(struct group_worker *w, struct scan_batch *b, unsigned 
     return rc;
 }
 
-static int intervals_merge(struct acc *into, const struct acc *from, unsigned set,
+static int intervals_merge(struct acc *into, struct acc *from, unsigned set,
                            const uint32_t *const *to)
 {
     int rc = 0;
