@@ -78,8 +78,7 @@ int archive_open(const struct spool *tar, const char *spool_dir, struct disk_bud
 int archive_find(struct archive *a, const char *path, struct budget *budget);
 void archive_free(struct archive *a);
 
-/* ---- archive writer: where the files of a rewriting go
- * ----------------------------------------------- */
+/* ---- archive writer: where the files of a rewriting go --------------------------------------- */
 
 /* An archive writer is a tar stream or a directory. In a tar stream, an incomplete file is a
  * spool, a complete one waits until it is sent. A directory is below the daemon's output
@@ -129,8 +128,7 @@ void archive_writer_free(
 /* Removes files below `base` that killed processes have left, but none of running ones. */
 void archive_writer_clean(const char *base);
 
-/* ---- compressor: text to gzip members, by all threads
- * --------------------------------------------- */
+/* ---- compressor: text to gzip members, by all threads ---------------------------------------- */
 
 /* A compressor compresses files as gzip members. Text is cut at the first line end after 1 MiB
  * (if that line is not longer than TRACE_LINE_MAX), so that reading can start at each member.

@@ -9,8 +9,7 @@ enum {
     ROWS_MOST = 1 << 17
 }; /* their product is below 2^62, on the next level, too */
 
-/* ---- cell size
- * -------------------------------------------------------------------------------- */
+/* ---- cell size ------------------------------------------------------------------------------- */
 
 static int compare_i64(const void *a, const void *b)
 {
@@ -231,8 +230,7 @@ void density_cells_merge(struct density_work *w)
     w->base >>= DENSITY_COARSER;
 }
 
-/* ---- longest rows
- * ----------------------------------------------------------------------------- */
+/* ---- longest rows ---------------------------------------------------------------------------- */
 
 static bool is_longer(const struct density_longest *a, const struct density_longest *b)
 {

@@ -58,8 +58,7 @@ void pull_stop(struct pull *p);
 void pull_end(struct pull *p);
 void pull_free(struct pull *p); /* after pull_end; accepts NULL */
 
-/* ---- the request as the other rank reads it
- * --------------------------------------------------- */
+/* ---- the request as the other rank reads it -------------------------------------------------- */
 
 struct pull_request {
     int64_t time_ns; /* left for it; 0: no limit */

@@ -141,7 +141,9 @@ int top_no_rows(struct top_mask *memory, struct scan_chunk *c)
 {
     size_t words = (c->rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
 
-    memory->words.count = 0;
+    if (memory->used > 0)
+        memset(memory->words.at, 0, memory->used * sizeof(*memory->words.at));
+    memory->used = 0;
     int rc = vec_extend(&memory->words, words);
     c->wanted = memory->words.at;
     return rc;
@@ -201,8 +203,10 @@ int top_filter_plan(struct top_filter *f, struct top_mask *memory)
     if (!f->boundary.set || f->nulls || !integers || !stored || !timeless)
         return 0;
     int rc = top_no_rows(memory, f->chunk);
-    return rc < 0 ? rc
-                  : column_select_i64(f->chunk->view, stored, f->low, f->high, memory->words.at);
+    if (rc < 0)
+        return rc;
+    memory->used = memory->words.count;
+    return column_select_i64(f->chunk->view, stored, f->low, f->high, memory->words.at);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */

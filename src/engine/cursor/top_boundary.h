@@ -46,7 +46,8 @@ struct top_filter {
 bool top_best_of_chunk(const struct top_order *o, struct scan_chunk *c, struct value *ret);
 /* For chunk_plan: selects no row of the chunk. `memory` is reused from chunk to chunk. */
 struct top_mask {
-    VEC(uint64_t) words;
+    VEC(uint64_t) words; /* of the longest chunk so far */
+    size_t used;         /* words that may be nonzero */
 };
 int top_no_rows(struct top_mask *memory, struct scan_chunk *c);
 /* Whether a row of that place with the value, not scanned yet, passes the boundary. */

@@ -296,8 +296,7 @@ static int find_end(void *arg, unsigned number, void *state, bool failed)
     return rc;
 }
 
-/* ---- rounds
- * ----------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 static int scan_round(struct finder *f)
 {

@@ -55,8 +55,7 @@ int64_t *whole_alloc(struct scan_worker *w, struct bound *b, uint64_t **ret_vali
 /* Binds to these integers. */
 int bind_whole(struct bound *b, int64_t min, int64_t max);
 
-/* ---- other.c, merged.c
- * ------------------------------------------------------------------------- */
+/* ---- other.c, merged.c ----------------------------------------------------------------------- */
 
 /* Binds to the values of a path in the column "@other". */
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,

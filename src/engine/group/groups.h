@@ -274,8 +274,7 @@ int groups_merge(struct groups *into, struct groups *from, unsigned later);
 int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t to, uint32_t g,
                 pthread_mutex_t *shared);
 
-/* ---- int_moments.c
- * ---------------------------------------------------------------------------------- */
+/* ---- int_moments.c --------------------------------------------------------------------------- */
 
 /* Adds a value, or `n` values by their sum, min and max (INT64_MAX and INT64_MIN: not known). */
 int int_moments_add(struct groups *f, struct int_moments *c, int64_t value, bool nano);

@@ -67,8 +67,7 @@ int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
 struct doubles_entry *number_doubles(struct group_worker *w, unsigned set, unsigned acc,
                                      uint32_t group);
 
-/* ---- dense_sums.c: integers summed up in a table that stays in the cache
- * -------------------------- */
+/* ---- dense_sums.c: integers summed up in a table that stays in the cache --------------------- */
 
 /* *ret: *new*, or NULL if no accumulator of the set uses slots. */
 int dense_sums_new(const struct group_set *set, struct dense_sums **ret);

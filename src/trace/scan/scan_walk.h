@@ -34,8 +34,7 @@ static inline bool word_is(const char *p, const char *word, size_t len)
     return memcmp(p, word, len) == 0;
 }
 
-/* ---- arrays, which are only checked: their text is the value
- * ------------------------------------------- */
+/* ---- arrays, which are only checked: their text is the value --------------------------------- */
 
 static const char *skip_object(struct trace_scanner *s, const char *p, int depth);
 static const char *skip_array(struct trace_scanner *s, const char *p, int depth);

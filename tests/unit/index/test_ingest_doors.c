@@ -209,8 +209,7 @@ static void asked_by_many(void)
     world_end();
 }
 
-/* ---- index parameters of their own
- * ---------------------------------------------------------------------- */
+/* ---- index parameters of their own ----------------------------------------------------------- */
 
 static const char *const ret_only[] = {"args.ret", NULL};
 
