@@ -52,7 +52,7 @@ struct index_ranks {
      * answer. Returns -ENOMEM or -EPIPE if the request was sent to none. */
     int (*request_all)(void *arg, const unsigned *to, unsigned count, struct buf *request,
                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                       void *of_answers);
+                       void *answered_arg);
     void *arg;
     /* Returns the node of a rank, a text that lives as long as the job. NULL: nodes have no names.
      * */

@@ -18,7 +18,7 @@ void bell_ring_peer(struct cluster *c, unsigned peer)
         bell_ring(c->bells[peer]);
 }
 
-bool bell_answer(struct bell *b)
+bool bell_was_rung(struct bell *b)
 {
     return atomic_load_explicit(&b->rung, memory_order_relaxed) && atomic_exchange(&b->rung, 0);
 }

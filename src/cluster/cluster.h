@@ -38,9 +38,8 @@ struct cluster_handler {
 /* Joins the job: MPI_Init_thread. Without mpirun, it is a job of one rank. Removes the arguments of
  * MPI. Collective. Returns -ENOTSUP if the MPI library does not support threads. */
 int cluster_join(int *argc, char ***argv, struct err *err, struct cluster **ret); /* *new* */
-/* rank of this process */
-unsigned cluster_rank(const struct cluster *c);
-unsigned cluster_size(const struct cluster *c);
+unsigned cluster_rank(const struct cluster *c); /* rank of this process */
+unsigned cluster_size(const struct cluster *c); /* number of ranks */
 /* Returns the name of a rank's node; borrowed until cluster_leave. */
 const char *cluster_host(const struct cluster *c, unsigned rank);
 
@@ -58,16 +57,17 @@ int cluster_send(struct cluster *c, unsigned to, struct text bytes);
  * started. */
 int cluster_request(struct cluster *c, unsigned to, struct text bytes, struct buf *answer);
 
-/* Sends a request to other ranks, without waiting. Takes it, on errors too. `answered` is called
- * once for each of them, by the MPI thread, which it must not hold up; it may take the answer. rc
- * is as returned by cluster_request. Returns -ENOMEM or -EPIPE if nothing was sent. */
+/* Sends a request to other ranks, without waiting. *request becomes owned by the module, on errors
+ * too. `answered` is called once for each rank, by the MPI thread, so it must not block; it may
+ * steal the answer. rc is as returned by cluster_request. Returns -ENOMEM or -EPIPE if nothing was
+ * sent. */
 int cluster_request_all(struct cluster *c, const unsigned *to, unsigned count, struct buf *request,
                         void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
                         void *arg);
 
 /* Leaves the job: MPI_Finalize. Collective: returns when all ranks have called it, their
  * requests have been answered, and all messages have been handled. Meanwhile requests of
- * others are still answered. Frees c (may be NULL). */
+ * other ranks are still answered. Frees c (may be NULL). */
 void cluster_leave(struct cluster *c);
 /* Ends all processes of the job after writing a line "rank R on HOST: WHY". */
 _Noreturn void cluster_abort(struct cluster *c, const char *why);

@@ -48,7 +48,7 @@ static void deliver_request(struct packet *p)
     }
 }
 
-void deliver(struct packet *p)
+void packet_deliver(struct packet *p)
 {
     switch ((enum packet_kind)packet_trailer(p).kind) {
     case PACKET_MESSAGE:

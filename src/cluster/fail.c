@@ -20,8 +20,7 @@ static void write_reason(const struct cluster *c, const char *why)
         return; /* standard error is closed */
 }
 
-/* Wakes the MPI thread to abort the job, if another thread than this one is that. Returns whether
- * it is. */
+/* If the caller is not the MPI thread, wakes that to abort the job, and returns true. */
 static bool wake_to_abort(struct cluster *c)
 {
     pthread_mutex_lock(&c->lock);

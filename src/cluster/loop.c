@@ -19,57 +19,55 @@
 #define PAUSE_RUNG_NS 20000000
 #define STUCK_NS 5000000000ll
 
-enum phase { WORKING, COUNTING, DRAINING, PARTING, DONE };
+enum phase { WORKING, COUNTING, DRAINING, BARRIER, DONE };
 
-struct farewell {
+/* The steps in which all ranks leave. */
+struct leaving {
     enum phase phase;
     MPI_Request mpi;
     uint64_t expected; /* number of messages to this rank */
 };
 
-static bool is_complete(struct cluster *c, struct farewell *f)
+static bool is_complete(struct cluster *c, struct leaving *l)
 {
     int done = 0;
 
-    mpi_check(c, MPI_Test(&f->mpi, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    mpi_check(c, MPI_Test(&l->mpi, &done, MPI_STATUS_IGNORE), "MPI_Test");
     return done;
 }
 
-static bool is_drained(struct cluster *c, const struct farewell *f)
+static bool is_drained(struct cluster *c, const struct leaving *l)
 {
-    return c->received == f->expected && atomic_load(&c->unhandled) == 0 && !c->sends &&
+    return c->received == l->expected && atomic_load(&c->unhandled) == 0 && !c->sends &&
            !c->receives && outbox_is_closed(c);
 }
 
 /* Makes one step towards the end, if possible. Returns whether it did. */
-static bool farewell_step(struct cluster *c, struct farewell *f)
+static bool leave_step(struct cluster *c, struct leaving *l)
 {
-    switch (f->phase) {
+    switch (l->phase) {
     case WORKING:
         if (!outbox_is_closed(c))
             return false;
         mpi_check(c,
-                  MPI_Ireduce_scatter_block(c->sent, &f->expected, 1, MPI_UINT64_T, MPI_SUM,
-                                            c->comm, &f->mpi),
+                  MPI_Ireduce_scatter_block(c->sent, &l->expected, 1, MPI_UINT64_T, MPI_SUM,
+                                            c->comm, &l->mpi),
                   "MPI_Ireduce_scatter_block");
         break;
     case COUNTING:
-        if (!is_complete(c, f))
+    case BARRIER:
+        if (!is_complete(c, l))
             return false;
         break;
     case DRAINING:
-        if (!is_drained(c, f))
+        if (!is_drained(c, l))
             return false;
-        mpi_check(c, MPI_Ibarrier(c->comm, &f->mpi), "MPI_Ibarrier");
-        break;
-    case PARTING:
-        if (!is_complete(c, f))
-            return false;
+        mpi_check(c, MPI_Ibarrier(c->comm, &l->mpi), "MPI_Ibarrier");
         break;
     case DONE:
         return false;
     }
-    f->phase++;
+    l->phase++;
     return true;
 }
 
@@ -91,11 +89,11 @@ static int64_t pause_ns(const struct cluster *c, enum phase phase, int64_t quiet
 }
 
 /* Waits until the next poll, unless something happened. */
-static void pause_thread(struct cluster *c, enum phase phase, bool moved)
+static void pause_thread(struct cluster *c, enum phase phase, bool progressed)
 {
     int64_t now = clock_mono_ns();
 
-    if (moved)
+    if (progressed)
         c->active_ns = now;
     else
         bell_wait(c->bells[c->rank], pause_ns(c, phase, now - c->active_ns));
@@ -105,14 +103,14 @@ static void pause_thread(struct cluster *c, enum phase phase, bool moved)
 
 void transport_run(struct cluster *c)
 {
-    struct farewell farewell = {.phase = WORKING, .mpi = MPI_REQUEST_NULL};
+    struct leaving leaving = {.phase = WORKING, .mpi = MPI_REQUEST_NULL};
 
     prctl(PR_SET_TIMERSLACK, 1); /* ns: pauses are short; usually 50,000 are added */
-    while (farewell.phase != DONE) {
-        bool moved = bell_answer(c->bells[c->rank]);
-        moved |= sends_step(c);
-        moved |= receives_step(c);
-        moved |= farewell_step(c, &farewell);
-        pause_thread(c, farewell.phase, moved);
+    while (leaving.phase != DONE) {
+        bool progressed = bell_was_rung(c->bells[c->rank]);
+        progressed |= sends_step(c);
+        progressed |= receives_step(c);
+        progressed |= leave_step(c, &leaving);
+        pause_thread(c, leaving.phase, progressed);
     }
 }

@@ -4,24 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct packet *packet_new(struct cluster *c, unsigned peer, struct text bytes, struct trailer t)
-{
-    struct packet *p = calloc(1, sizeof(*p));
-
-    if (!p || bytes.len > SIZE_MAX - sizeof(t) || !(p->bytes = malloc(bytes.len + sizeof(t)))) {
-        free(p);
-        return NULL;
-    }
-    if (bytes.len)
-        memcpy(p->bytes, bytes.ptr, bytes.len);
-    memcpy(p->bytes + bytes.len, &t, sizeof(t));
-    p->len = bytes.len + sizeof(t);
-    p->cluster = c;
-    p->peer = peer;
-    p->mpi = MPI_REQUEST_NULL;
-    return p;
-}
-
 /* Creates one of several packets that share their bytes. */
 static struct packet *packet_sharing(struct cluster *c, unsigned peer, const struct buf *bytes,
                                      unsigned *uses)

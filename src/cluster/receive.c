@@ -77,10 +77,11 @@ static void handle_arrival(struct cluster *c, struct packet *p)
         p->len = pieces->len;
         *pieces = (struct buf){0};
     }
-    deliver(p);
+    packet_deliver(p);
 }
 
-static bool is_due(struct cluster *c, struct packet *p)
+/* Returns whether the packet has arrived, as have the ordered ones of its sender before it. */
+static bool receive_is_complete(struct cluster *c, struct packet *p)
 {
     struct peer *from = &c->peers[p->peer];
     bool in_order = p->tag != TAG_ANY_ORDER;
@@ -91,22 +92,22 @@ static bool is_due(struct cluster *c, struct packet *p)
     p->arrived = done;
     if (p->len > ALONE_BYTES)
         bell_ring_peer(c, p->peer);
-    if (p->arrived && !(in_order && from->waits == c->receive_round))
+    if (p->arrived && !(in_order && from->blocked_round == c->receive_round))
         return true;
     if (in_order)
-        from->waits = c->receive_round;
+        from->blocked_round = c->receive_round;
     return false;
 }
 
 bool receives_step(struct cluster *c)
 {
-    bool moved = false;
+    bool progressed = false;
 
     while (c->receive_count < RECEIVES_MAX && receive_next(c))
-        moved = true;
+        progressed = true;
     c->receive_round++;
     for (struct packet **at = &c->receives, *p; (p = *at);) {
-        if (!is_due(c, p)) {
+        if (!receive_is_complete(c, p)) {
             at = &p->next;
             continue;
         }
@@ -115,7 +116,7 @@ bool receives_step(struct cluster *c)
             c->receives_end = at;
         c->receive_count--;
         handle_arrival(c, p);
-        moved = true;
+        progressed = true;
     }
-    return moved;
+    return progressed;
 }

@@ -18,7 +18,7 @@ struct waiter {
     struct buf answer;
 };
 
-static int is_leaving(struct cluster *c)
+static bool is_leaving(struct cluster *c)
 {
     pthread_mutex_lock(&c->lock);
     bool leaving = c->leaving;
@@ -26,15 +26,24 @@ static int is_leaving(struct cluster *c)
     return leaving;
 }
 
+static struct buf copy_bytes(struct text bytes)
+{
+    struct buf copy = {0};
+
+    buf_reserve(&copy, bytes.len + sizeof(struct trailer));
+    buf_text(&copy, bytes);
+    return copy;
+}
+
 int cluster_send(struct cluster *c, unsigned to, struct text bytes)
 {
+    struct buf message = copy_bytes(bytes);
+
     assert(to < c->size);
-    struct packet *p = packet_new(c, to, bytes, (struct trailer){.kind = PACKET_MESSAGE});
-    if (!p)
-        return -ENOMEM;
-    int rc = outbox_add_new(p, 0);
+    struct packet *p = packets_new(c, &to, 1, &message, (struct trailer){.kind = PACKET_MESSAGE});
+    int rc = p ? outbox_add_new(p, 0) : -ENOMEM;
     if (rc < 0)
-        packet_free(p);
+        packets_free(p);
     return rc;
 }
 
@@ -87,7 +96,7 @@ static void wake_waiter(void *arg, unsigned from, int rc, struct buf *answer)
 }
 
 /* Moves the answer to the caller's buffer, without a copy if that is empty. */
-static int take_answer(struct waiter *w, struct buf *answer)
+static int move_answer(struct waiter *w, struct buf *answer)
 {
     if (w->rc == 0 && answer->error == 0 && !answer->data) {
         *answer = w->answer;
@@ -104,19 +113,17 @@ static int take_answer(struct waiter *w, struct buf *answer)
 int cluster_request(struct cluster *c, unsigned to, struct text bytes, struct buf *answer)
 {
     struct waiter w = {.rc = 0};
-    struct buf request = {0};
 
     assert(to < c->size);
     if (to == c->rank)
         return request_self(c, bytes, answer);
     sem_init(&w.answered, 0, 0);
-    buf_reserve(&request, bytes.len + sizeof(struct trailer));
-    buf_text(&request, bytes);
+    struct buf request = copy_bytes(bytes);
     int rc = cluster_request_all(c, &to, 1, &request, wake_waiter, &w);
     if (rc == 0) {
         while (sem_wait(&w.answered) < 0)
             assert(errno == EINTR);
-        rc = take_answer(&w, answer);
+        rc = move_answer(&w, answer);
     }
     sem_destroy(&w.answered);
     return rc;

@@ -45,26 +45,26 @@ static void queue_packet(struct cluster *c, struct packet *p)
     send_queued(c, to);
 }
 
-static bool take_outbox(struct cluster *c)
+static bool queue_outbox(struct cluster *c)
 {
     struct packet *p = outbox_take(c), *next;
-    bool some = p != NULL;
+    bool any = p != NULL;
 
     for (; p; p = next) {
         next = p->next;
         if (packet_trailer(p).kind == PACKET_MESSAGE)
             c->sent[p->peer]++;
         if (p->peer == c->rank)
-            deliver(p);
+            packet_deliver(p);
         else
             queue_packet(c, p);
     }
-    return some;
+    return any;
 }
 
-/* Sends the next piece, if the last one has been sent. Returns whether the packet has been sent
- * completely. */
-static bool is_sent(struct cluster *c, struct packet *p)
+/* Sends the next piece if the last one has been sent. Returns whether the whole packet has been
+ * sent. */
+static bool send_continue(struct cluster *c, struct packet *p)
 {
     int done = 0;
 
@@ -77,15 +77,15 @@ static bool is_sent(struct cluster *c, struct packet *p)
 
 bool sends_step(struct cluster *c)
 {
-    bool moved = take_outbox(c);
+    bool progressed = queue_outbox(c);
 
     for (struct packet **at = &c->sends, *p; (p = *at);) {
-        if (!is_sent(c, p)) {
-            p->waits = true;
+        if (!send_continue(c, p)) {
+            p->delayed = true;
             at = &p->next;
             continue;
         }
-        if (p->waits) /* MPI may have queued it until now, so the peer has to poll */
+        if (p->delayed) /* MPI may have queued it until now, so the peer has to poll */
             bell_ring_peer(c, p->peer);
         struct peer *to = &c->peers[p->peer];
         *at = p->next;
@@ -95,7 +95,7 @@ bool sends_step(struct cluster *c)
         to->in_pieces = to->in_pieces && p->len <= PIECE_BYTES;
         packet_free(p);
         send_queued(c, to);
-        moved = true;
+        progressed = true;
     }
-    return moved;
+    return progressed;
 }

@@ -40,7 +40,7 @@ struct packet {
     unsigned peer; /* receiver or sender */
     int tag;       /* of a received packet */
     bool arrived;  /* the packet has been received */
-    bool waits;    /* a send that was not complete at once */
+    bool delayed;  /* a send that was not complete at once */
     char *bytes;
     unsigned *uses; /* number of packets that share the bytes; NULL: one */
     size_t len;     /* with the trailer */
@@ -52,7 +52,7 @@ struct peer {
     struct packet *first, *last; /* queue of packets to be sent */
     unsigned sending;            /* number of packets that are being sent */
     bool in_pieces;              /* the last of these is large: no other is sent beside it */
-    unsigned waits;              /* last round of receives in which an ordered packet was missing */
+    unsigned blocked_round;      /* last round of receives in which an ordered packet was missing */
     struct buf pieces;           /* received pieces of a large packet */
 };
 
@@ -100,11 +100,11 @@ struct bell {
     char padding[56]; /* the next bell is on another cache line */
 };
 void bell_ring(struct bell *b);
-/* does nothing if the peer is on another node */
+/* Does nothing if the peer is on another node. */
 void bell_ring_peer(struct cluster *c, unsigned peer);
-/* returns whether it was rung since the last call */
-bool bell_answer(struct bell *b);
-/* Waits until it is rung, or returns at once if it was rung since bell_answer. */
+/* Returns whether it was rung since the last call. */
+bool bell_was_rung(struct bell *b);
+/* Waits until it is rung, or returns at once if it was rung since bell_was_rung. */
 void bell_wait(struct bell *b, int64_t longest_ns);
 
 /* ---- node.c, collective ---------------------------------------------------------------------- */
@@ -114,9 +114,8 @@ void bells_close(struct cluster *c);
 
 /* ---- packet.c -------------------------------------------------------------------------------- */
 
-/* *new*, or NULL */
-struct packet *packet_new(struct cluster *c, unsigned peer, struct text bytes, struct trailer t);
-/* Returns a list of packets with the same bytes, which it takes, on errors too. *new*, or NULL */
+/* Returns a list of packets with the same bytes, which become owned by them, or are freed on
+ * failure. *new*, or NULL without memory. */
 struct packet *packets_new(struct cluster *c, const unsigned *peers, unsigned count,
                            struct buf *bytes, struct trailer t);
 void packets_free(struct packet *list);
@@ -128,22 +127,22 @@ void packet_answer(struct packet *p, int status, struct buf *answer);
 
 /* ---- outbox.c -------------------------------------------------------------------------------- */
 
-/* Takes the packet and wakes the MPI thread. */
+/* Adds a packet, which becomes owned by the outbox, and wakes the MPI thread. */
 void outbox_add(struct packet *p);
 /* Like outbox_add, for a list of packets that require a number of answers. On -EPIPE the caller
  * keeps the packets. */
 int outbox_add_new(struct packet *list, unsigned answers);
-struct packet *outbox_take(struct cluster *c); /* returns all packets as a list */
+struct packet *outbox_take(struct cluster *c); /* removes and returns all packets */
 /* Returns whether the outbox is empty, all answers have arrived, and no caller can add more. */
 bool outbox_is_closed(struct cluster *c);
 
 /* ---- request.c ------------------------------------------------------------------------------- */
 
-void request_answered(struct packet *p); /* takes the packet */
+void request_answered(struct packet *p); /* frees the packet */
 
 /* ---- deliver.c, send.c, receive.c: the MPI thread -------------------------------------------- */
 
-void deliver(struct packet *p); /* takes a packet that has arrived */
+void packet_deliver(struct packet *p); /* a received one, which becomes owned by its handler */
 /* Each step returns whether something happened. */
 bool sends_step(struct cluster *c);
 bool receives_step(struct cluster *c);

@@ -143,8 +143,6 @@ static void dump_processes(struct dump *d, const struct view *v)
 
 static void dump_names(struct dump *d, const struct index_file *f)
 {
-    static const char *const kinds[] = {"FH",           "HH", "SH", "thread_name",
-                                        "process_name", "PR", "CM"};
     struct lines lines = {0};
     struct buf line = {0};
 
@@ -153,7 +151,7 @@ static void dump_names(struct dump *d, const struct index_file *f)
         struct text source;
 
         buf_printf(&line, "  name %06u %08u %s", n->chunk, n->row,
-                   n->kind < 7 ? kinds[n->kind] : "?");
+                   metadata_kind_names[n->kind].ptr);
         record_print(name_fields, n, d->ix->texts, " {hash} {value} pid {pid} ", &line);
         if (index_name_line(d->ix, f, n, &source) == 0 && source.ptr)
             record_print_text(source, &line);

@@ -122,7 +122,7 @@ static int take_views(struct index *ix, struct rec *in, const struct known *k, s
         struct view *old = serial ? look_up(k, serial) : NULL;
         views[i] = old ? view_ref(old) : NULL;
         if (!serial)
-            rc = view_take(ix, in, ix->mirror->home, &views[i]);
+            rc = view_decode(ix, in, ix->mirror->home, &views[i]);
         else if (!old)
             rc = -ESRCH;
         *ret_count += rc == 0;
@@ -147,7 +147,7 @@ int mirror_add_snapshot(struct index *ix, struct rec *request)
 
     pthread_mutex_lock(&m->lock);
     request->ids = ranks_ids(ix->ranks, 0);
-    int rc = ranks_take_texts(ix->ranks, 0, ix->texts, request);
+    int rc = ranks_decode_texts(ix->ranks, 0, ix->texts, request);
     uint64_t serial = rec_u(request), generation = rec_u(request);
     m->home = (uint16_t)rec_u(request);
     struct rec at = *request;
@@ -196,7 +196,7 @@ static void put_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     for (uint32_t i = 0; i < s->count; i++) {
         rec_put_u(out, known[i] ? s->views[i]->serial : 0);
         if (!known[i])
-            view_put(ix, s->views[i], out);
+            view_encode(ix, s->views[i], out);
     }
 }
 
@@ -225,7 +225,7 @@ static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot 
 
     if (rc == 0) {
         buf_putc(&message, RANK_ADD_SNAPSHOT);
-        texts = text_ids_put(ix->texts, sent->texts, &message);
+        texts = text_ids_encode(ix->texts, sent->texts, &message);
         put_snapshot(ix, rank, s, known.data, &message);
         rc = ranks_request(ix->ranks, rank, &message, &answer);
     }

@@ -124,30 +124,21 @@ static void schema_text(const struct index *ix, struct buf *out)
         buf_printf(out, " %s", ix->index_params->dimensions[i]);
 }
 
-static struct kv_key meta_key(const char *name)
-{
-    struct kv_key k = {0};
-
-    kv_key_bytes(&k, name, strlen(name));
-    return k;
-}
-
 static uint64_t meta_u(struct kv_read *r, const char *name)
 {
-    struct kv_key key = meta_key(name);
+    struct kv_key key = kv_key_of_name(name);
     struct text value;
-    struct rec rec;
 
     if (kv_get(r, KV_META, &key, &value) < 0)
         return 0;
-    rec = rec_of(value);
+    struct rec rec = rec_of(value);
     return rec_u(&rec);
 }
 
 /* Without a commit, the next id is computed from the files; generations must not be reused. */
 static int meta_check(struct kv_read *r)
 {
-    struct kv_key generation = meta_key("generation"), next = meta_key("next_file");
+    struct kv_key generation = kv_key_of_name("generation"), next = kv_key_of_name("next_file");
     struct text value;
     int rc = kv_get(r, KV_META, &generation, &value);
 
@@ -160,19 +151,18 @@ static int meta_check(struct kv_read *r)
  * that may have been published: this is stored before the first change. */
 static void leave_generations(struct index *ix, struct kv_batch *b)
 {
-    struct kv_key key = meta_key("generation");
+    struct kv_key key = kv_key_of_name("generation");
     struct buf value = {0};
 
     ix->generation_stored = ix->generation + GENERATIONS_AHEAD;
     rec_put_u(&value, ix->generation_stored);
     kv_put_buf(b, KV_META, &key, &value);
-    buf_done(&value);
 }
 
 static int write_schema(struct index *ix, struct err *err)
 {
     struct kv_batch *b = kv_batch_new();
-    struct kv_key schema = meta_key("schema"), uuid = meta_key("uuid");
+    struct kv_key schema = kv_key_of_name("schema"), uuid = kv_key_of_name("uuid");
     struct buf text = {0};
     uint8_t random[16];
     int rc;
@@ -224,7 +214,7 @@ static int adopt_schema(struct index *ix, struct text schema)
 /* Returns 0, -ENOENT (the store is empty), ERR_CORRUPT (another schema) or -ENOMEM. */
 static int read_schema(struct index *ix, struct kv_read *r)
 {
-    struct kv_key schema = meta_key("schema"), uuid = meta_key("uuid");
+    struct kv_key schema = kv_key_of_name("schema"), uuid = kv_key_of_name("uuid");
     struct text value;
     struct buf text = {0};
     int rc = kv_get(r, KV_META, &schema, &value);
@@ -523,15 +513,15 @@ bool index_store_stat(const struct index *ix, struct index_store *ret)
         return false;
     *ret = (struct index_store){.page_bytes = s.page_bytes,
                                 .pages = s.pages,
-                                .free_pages = s.free,
+                                .free_pages = s.free_pages,
                                 .map_bytes = s.map_bytes,
                                 .table_count = KV_TABLES,
                                 .readers = s.readers,
-                                .reader_slots = s.slots,
-                                .reader_slots_max = s.slots_max};
+                                .reader_slots = s.reader_slots,
+                                .reader_slots_max = s.reader_slots_max};
     for (unsigned t = 0; t < KV_TABLES; t++) {
         ret->tables[t].name = kv_table_name(t);
-        ret->tables[t].pages = s.table[t];
+        ret->tables[t].pages = s.table_pages[t];
     }
     return true;
 }

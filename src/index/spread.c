@@ -57,17 +57,9 @@ static int homes_add(struct homes *h, struct text uuid)
     return rc;
 }
 
-static struct kv_key homes_key(void)
-{
-    struct kv_key key = {0};
-
-    kv_key_bytes(&key, "homes", 5);
-    return key;
-}
-
 static int homes_load(struct index *ix, struct homes *h)
 {
-    struct kv_key key = homes_key();
+    struct kv_key key = kv_key_of_name("homes");
     struct kv_read *r;
     struct text value;
     int rc = kv_read_begin(ix->kv, &r);
@@ -85,15 +77,15 @@ static int homes_load(struct index *ix, struct homes *h)
 static int homes_store(struct index *ix, const struct homes *h)
 {
     struct kv_batch *b = kv_batch_new();
-    struct kv_key key = homes_key();
+    struct kv_key key = kv_key_of_name("homes");
     struct buf value = {0};
 
     for (size_t i = 0; i < h->uuids.count; i++)
         rec_put_text(&value, text_of(h->uuids.at[i]));
     if (b)
         kv_put_buf(b, KV_META, &key, &value);
-    int rc = b ? kv_commit(ix->kv, b) : -ENOMEM;
     buf_done(&value);
+    int rc = b ? kv_commit(ix->kv, b) : -ENOMEM;
     kv_batch_free(b);
     return rc;
 }
@@ -121,7 +113,7 @@ static int connect_rank(struct index *ix, unsigned rank, struct homes *h)
     int rc = ranks_request(ix->ranks, rank, &request, &answer);
     struct rec rec = rec_of((struct text){answer.data, answer.len});
     rc = rc ? rc : homes_find_or_add(h, rec_text(&rec), &home);
-    rc = rc ? rc : ranks_take_texts(ix->ranks, rank, ix->texts, &rec);
+    rc = rc ? rc : ranks_decode_texts(ix->ranks, rank, ix->texts, &rec);
     if (rc == 0)
         ranks_set_home(ix->ranks, rank, home);
     buf_done(&request);
@@ -200,10 +192,9 @@ static int send_keep(struct index *ix, unsigned rank)
     buf_putc(&message, RANK_KEEP);
     rec_put_u(&message, count);
     buf_append(&message, ids.data, ids.len);
-    int rc = ids.error ? ids.error : ranks_send(ix->ranks, rank, &message);
+    message.error = message.error ? message.error : ids.error;
     buf_done(&ids);
-    buf_done(&message);
-    return rc;
+    return ranks_send(ix->ranks, rank, &message);
 }
 
 int spread_connect(struct index *ix, struct err *err)
@@ -303,7 +294,7 @@ int index_answer(struct index *ix, unsigned from, struct text request, struct bu
     case RANK_HELLO:
         rec_put_text(answer, text_of(ix->uuid));
         /* rank 0 has all texts with ids below this */
-        ix->ingest->texts_sent = text_ids_put(ix->texts, 0, answer);
+        ix->ingest->texts_sent = text_ids_encode(ix->texts, 0, answer);
         return answer->error;
     case RANK_CHUNK:
         return far_chunk_answer(ix->kv, &rec, answer);

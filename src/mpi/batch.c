@@ -29,7 +29,7 @@ struct batch {
     struct http_runner *runner;
     struct output *output;
     struct err write_error;
-    struct buf about; /* the answer of /info */
+    struct buf info;  /* answer of /info */
     int64_t since_ns; /* start of the current stage */
 };
 
@@ -41,9 +41,10 @@ void batch_put_parameter(struct buf *out, const char *name, const char *value)
 
 /* ---- options of the index -------------------------------------------------------------------- */
 
-static uint64_t share_of(const struct batch *b, uint64_t of_node)
+static uint64_t share_of_rank(const struct batch *b, uint64_t of_node)
 {
     uint64_t share = of_node / b->rank->ranks.on_node;
+
     return share ? share : 1;
 }
 
@@ -65,18 +66,18 @@ static int make_options(struct batch *b, struct err *err)
         return rc;
     o->on_demand = true;
     o->log_level = s->verbose ? "info" : "warning";
-    o->query_memory = o->total_memory = share_of(b, memory_limit().bytes / 2);
+    o->query_memory = o->total_memory = share_of_rank(b, memory_limit().bytes / 2);
     if (s->index_dir)
         o->index_base = s->index_dir;
     if (s->threads)
-        o->executor_threads = share_of(b, s->threads < THREADS_MAX ? s->threads : THREADS_MAX);
+        o->executor_threads = share_of_rank(b, s->threads < THREADS_MAX ? s->threads : THREADS_MAX);
     return 0;
 }
 
 /* ---- staging: a folder for the indexes of a node --------------------------------------------- */
 
 /* Returns "Lustre" ... for a directory, which need not exist yet; NULL for a local file system. */
-static const char *network_of(const char *path)
+static const char *find_network(const char *path)
 {
     char *at = strdup(path), *slash;
 
@@ -89,7 +90,7 @@ static const char *network_of(const char *path)
 
 static int choose_staging(struct batch *b, struct err *err)
 {
-    const char *given = b->settings.staging_dir, *network = given ? network_of(given) : NULL;
+    const char *given = b->settings.staging_dir, *network = given ? find_network(given) : NULL;
     char *place = NULL;
 
     if (given && !network)
@@ -145,8 +146,10 @@ static int choose_index(struct daemon_site *s, const struct options *o, unsigned
 
     if (rc < 0)
         return rc;
-    if (asprintf(&b->index_path, "%s/rank_%u", b->staging, rank) < 0)
-        return b->index_path = NULL, -ENOMEM;
+    if (asprintf(&b->index_path, "%s/rank_%u", b->staging, rank) < 0) {
+        b->index_path = NULL;
+        return -ENOMEM;
+    }
     if (b->settings.force)
         remove_index(b->index_path);
     s->index_path = strdup(b->index_path);
@@ -241,14 +244,16 @@ static int run_request(struct batch *b, const char *request, http_piece *piece, 
 static int append_piece(void *arg, struct text bytes)
 {
     struct batch *b = arg;
-    buf_text(&b->about, bytes);
-    return b->about.error;
+
+    buf_text(&b->info, bytes);
+    return b->info.error;
 }
 
-static uint64_t number_after(const char *text, const char *words)
+static uint64_t json_number_after(const char *text, const char *key)
 {
-    const char *at = strstr(text, words);
-    return at ? strtoull(at + strlen(words), NULL, 10) : 0;
+    const char *at = strstr(text, key);
+
+    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
 /* Counts the files, after they have been indexed. */
@@ -256,12 +261,12 @@ static int count_files(struct batch *b, uint64_t *ret, struct err *err)
 {
     int rc = run_request(b, "/info?format=json", append_piece, err);
 
-    buf_putc(&b->about, '\0');
-    rc = rc ? rc : b->about.error;
+    buf_putc(&b->info, '\0');
+    rc = rc ? rc : b->info.error;
     if (rc < 0)
         return rc;
-    uint64_t failed = number_after(b->about.data, "\"files_failed\":");
-    *ret = number_after(b->about.data, "\"totals\":{\"files\":");
+    uint64_t failed = json_number_after(b->info.data, "\"files_failed\":");
+    *ret = json_number_after(b->info.data, "\"totals\":{\"files\":");
     if (failed)
         fprintf(stderr, "%s: %llu of %llu files cannot be read: the output lacks them\n",
                 b->tool->name, (unsigned long long)failed, (unsigned long long)*ret);
@@ -271,6 +276,7 @@ static int count_files(struct batch *b, uint64_t *ret, struct err *err)
 static int write_piece(void *arg, struct text bytes)
 {
     struct batch *b = arg;
+
     return output_write(b->output, bytes, &b->write_error);
 }
 
@@ -328,7 +334,7 @@ static void print_failure(const struct batch *b, int rc, struct err *err)
     buf_done(&why);
 }
 
-static int work_first(struct batch *b)
+static int run_first_rank(struct batch *b)
 {
     struct err err = {0};
 
@@ -341,13 +347,13 @@ static int work_first(struct batch *b)
     output_free(b->output);
     daemon_site_close(&b->site);
     http_runner_free(b->runner);
-    buf_done(&b->about);
+    buf_done(&b->info);
     err_done(&err);
     rank_end_all(b->rank);
     return rc < 0;
 }
 
-static int work_rank(struct batch *b)
+static int run_rank(struct batch *b)
 {
     const struct rank_place place = {choose_index, b};
     struct err err = {0};
@@ -358,7 +364,7 @@ static int work_rank(struct batch *b)
     if (rc < 0)
         status = 1;
     else if (rank_is_first(b->rank))
-        status = work_first(b);
+        status = run_first_rank(b);
     else
         rank_serve(b->rank, &b->options, &place);
     remove_staging(b);
@@ -371,7 +377,7 @@ static int work_rank(struct batch *b)
 }
 
 /* Every rank parses the arguments; only rank 0 prints messages. */
-static int read_arguments(struct batch *b, int argc, char **argv)
+static int parse_arguments(struct batch *b, int argc, char **argv)
 {
     struct err err = {0};
     bool first = rank_is_first(b->rank);
@@ -397,10 +403,10 @@ int batch_main(const struct batch_tool *tool, int argc, char **argv)
         return status;
     b = (struct batch){.tool = tool, .rank = &rank, .since_ns = clock_mono_ns()};
     b.site.ranks = &rank.ranks;
-    if (read_arguments(&b, argc, argv) < 0)
+    if (parse_arguments(&b, argc, argv) < 0)
         status = 1;
     else if (!b.settings.help && !b.settings.version)
-        status = work_rank(&b);
+        status = run_rank(&b);
     rank_leave(&rank);
     return status;
 }

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { TEXT_VALUE, INTERVAL, COUNT, FLAG, NONE, NONE_WITH_VALUE };
+/* Options of the last two kinds have no effect. */
+enum kind { TEXT_VALUE, INTERVAL, COUNT, FLAG, IGNORED, IGNORED_WITH_VALUE };
 
 enum { BOTH = BATCH_AGGREGATOR | BATCH_CALL_TREE };
 #define ROWS_MAX 32
@@ -47,18 +48,18 @@ static const struct row rows[] = {
     {0, "time-profiling", NULL, FLAG, AT(verbose), BOTH, "same as --verbose"},
     {0, "version", NULL, FLAG, AT(version), BOTH, "print the version"},
     {'h', "help", NULL, FLAG, AT(help), BOTH, "print this help"},
-    {0, "shared-staging", "DIR", NONE_WITH_VALUE, 0, BATCH_AGGREGATOR, NULL},
-    {'c', "checkpoint-size", "BYTES", NONE_WITH_VALUE, 0, BOTH, NULL},
-    {0, "io-threads", "COUNT", NONE_WITH_VALUE, 0, BOTH, NULL},
-    {0, "disable-watchdog", NULL, NONE, 0, BOTH, NULL},
-    {0, "watchdog-global-timeout", "N", NONE_WITH_VALUE, 0, BOTH, NULL},
-    {0, "watchdog-task-timeout", "N", NONE_WITH_VALUE, 0, BOTH, NULL},
-    {0, "watchdog-interval", "N", NONE_WITH_VALUE, 0, BOTH, NULL},
-    {0, "watchdog-warning-threshold", "N", NONE_WITH_VALUE, 0, BOTH, NULL},
-    {0, "watchdog-idle-timeout", "N", NONE_WITH_VALUE, 0, BOTH, NULL},
-    {0, "watchdog-deadlock-timeout", "N", NONE_WITH_VALUE, 0, BOTH, NULL},
+    {0, "shared-staging", "DIR", IGNORED_WITH_VALUE, 0, BATCH_AGGREGATOR, NULL},
+    {'c', "checkpoint-size", "BYTES", IGNORED_WITH_VALUE, 0, BOTH, NULL},
+    {0, "io-threads", "COUNT", IGNORED_WITH_VALUE, 0, BOTH, NULL},
+    {0, "disable-watchdog", NULL, IGNORED, 0, BOTH, NULL},
+    {0, "watchdog-global-timeout", "N", IGNORED_WITH_VALUE, 0, BOTH, NULL},
+    {0, "watchdog-task-timeout", "N", IGNORED_WITH_VALUE, 0, BOTH, NULL},
+    {0, "watchdog-interval", "N", IGNORED_WITH_VALUE, 0, BOTH, NULL},
+    {0, "watchdog-warning-threshold", "N", IGNORED_WITH_VALUE, 0, BOTH, NULL},
+    {0, "watchdog-idle-timeout", "N", IGNORED_WITH_VALUE, 0, BOTH, NULL},
+    {0, "watchdog-deadlock-timeout", "N", IGNORED_WITH_VALUE, 0, BOTH, NULL},
 };
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = sizeof rows / sizeof *rows, ROW_BASE = 256 /* above all letters */ };
 _Static_assert(ROWS < ROWS_MAX, "raise ROWS_MAX");
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -68,7 +69,7 @@ struct getopt_table {
     char letters[2 * ROWS_MAX + 1];
 };
 
-/* getopt returns the number of the row plus 256 for each option. */
+/* For each long option, getopt returns the number of its row plus ROW_BASE. */
 static void fill_getopt(struct getopt_table *t, unsigned program)
 {
     struct option *o = t->options;
@@ -78,7 +79,7 @@ static void fill_getopt(struct getopt_table *t, unsigned program)
     for (int i = 0; i < ROWS; i++) {
         if (!(rows[i].programs & program))
             continue;
-        *o++ = (struct option){rows[i].name, rows[i].argument != NULL, NULL, 256 + i};
+        *o++ = (struct option){rows[i].name, rows[i].argument != NULL, NULL, ROW_BASE + i};
         if (rows[i].letter)
             *letter++ = rows[i].letter;
         if (rows[i].letter && rows[i].argument)
@@ -89,10 +90,10 @@ static void fill_getopt(struct getopt_table *t, unsigned program)
 }
 
 /* Returns NULL if there is no such row. */
-static const struct row *row_of(int given, unsigned program)
+static const struct row *find_row(int given, unsigned program)
 {
-    if (given >= 256)
-        return &rows[given - 256];
+    if (given >= ROW_BASE)
+        return &rows[given - ROW_BASE];
     for (int i = 0; i < ROWS; i++)
         if (rows[i].letter == given && rows[i].programs & program)
             return &rows[i];
@@ -139,16 +140,16 @@ static int set_option(const struct row *row, const char *value, struct batch_set
         return 0;
     case COUNT:
         return check_number(row, value, at, err);
-    case NONE_WITH_VALUE:
+    case IGNORED_WITH_VALUE:
         return strcmp(row->argument, "DIR") == 0 ? 0 : check_number(row, value, &ignored, err);
-    case NONE:
+    case IGNORED:
         break;
     }
     return 0;
 }
 
-static int take_arguments(const struct batch_tool *tool, int argc, char **argv,
-                          struct batch_settings *s, struct err *err)
+static int parse_directory(const struct batch_tool *tool, int argc, char **argv,
+                           struct batch_settings *s, struct err *err)
 {
     if (tool->has_input && optind < argc)
         s->directory = argv[optind++];
@@ -169,7 +170,8 @@ int batch_parse(const struct batch_tool *tool, int argc, char **argv, struct bat
     fill_getopt(&table, tool->program);
     opterr = 0;
     while (rc == 0 && (given = getopt_long(argc, argv, table.letters, table.options, NULL)) != -1) {
-        const struct row *row = given == ':' || given == '?' ? NULL : row_of(given, tool->program);
+        const struct row *row =
+            given == ':' || given == '?' ? NULL : find_row(given, tool->program);
         if (row)
             rc = set_option(row, optarg, ret, err);
         else
@@ -177,23 +179,23 @@ int batch_parse(const struct batch_tool *tool, int argc, char **argv, struct bat
                          given == ':' ? "%s requires an argument" : "unknown option %s",
                          argv[optind - 1]);
     }
-    return rc < 0 ? rc : take_arguments(tool, argc, argv, ret, err);
+    return rc < 0 ? rc : parse_directory(tool, argc, argv, ret, err);
 }
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-enum { HELP_FROM = 28, HELP_TO = 100 };
+enum { HELP_INDENT = 28, LINE_WIDTH = 100 };
 
-/* Prints words in lines that begin at a column; the first line is already there. */
-static void print_words(const char *words, size_t column, size_t from)
+/* Prints words, the first one at `column`; lines that follow begin at `indent`. */
+static void print_words(const char *words, size_t column, size_t indent)
 {
     while (*words) {
         size_t n = strcspn(words, " ");
-        if (column + 1 + n > HELP_TO) {
-            printf("\n%*s", (int)from, "");
-            column = from;
+        if (column + 1 + n > LINE_WIDTH) {
+            printf("\n%*s", (int)indent, "");
+            column = indent;
         }
-        column += (size_t)printf("%s%.*s", column == from ? "" : " ", (int)n, words);
+        column += (size_t)printf("%s%.*s", column == indent ? "" : " ", (int)n, words);
         words += n + (words[n] == ' ');
     }
     printf("\n");
@@ -206,15 +208,16 @@ static void print_row(const struct row *row)
                      row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
                      row->argument ? "=" : "", row->argument ? row->argument : "");
 
-    if (n + 2 > HELP_FROM)
-        printf("%s\n%*s", names, HELP_FROM, "");
+    if (n + 2 > HELP_INDENT)
+        printf("%s\n%*s", names, HELP_INDENT, "");
     else
-        printf("%-*s", HELP_FROM, names);
-    print_words(row->help, HELP_FROM, HELP_FROM);
+        printf("%-*s", HELP_INDENT, names);
+    print_words(row->help, HELP_INDENT, HELP_INDENT);
 }
 
 void batch_help(const struct batch_tool *tool)
 {
+    static const char no_effect[] = "Accepted, but without effect:";
     struct buf ignored = {0};
 
     printf("Usage: mpirun -n N %s %s\n%s\n", tool->name, tool->synopsis, tool->description);
@@ -229,7 +232,7 @@ void batch_help(const struct batch_tool *tool)
             buf_printf(&ignored, " --%s", rows[i].name);
     }
     buf_putc(&ignored, '\0');
-    printf("Accepted, but without effect:");
-    print_words(ignored.error ? "" : ignored.data + 1, 29, 2);
+    printf("%s", no_effect);
+    print_words(ignored.error ? "" : ignored.data + 1, sizeof no_effect - 1, 2);
     buf_done(&ignored);
 }

@@ -14,8 +14,8 @@
 #define SEND_BYTES (1u << 20)
 
 struct output {
-    /* part: temporary name in the same directory; NULL: `path` is written directly */
-    char *path, *part;
+    char *path; /* final name */
+    char *part; /* temporary name in the same directory; NULL: `path` is written directly */
     int fd;
     struct pool *pool; /* threads of the compressor; NULL: not compressed */
     struct archive_writer *body;
@@ -25,7 +25,7 @@ struct output {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_press(struct output *o, unsigned threads)
+static int open_compressor(struct output *o, unsigned threads)
 {
     const struct compressor_options options = {.level = GZIP_LEVEL_DEFAULT};
     int rc = pool_new(threads, "gzip", &o->pool);
@@ -42,19 +42,21 @@ static bool is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Chooses the final name, and the temporary one. */
 static int choose_names(struct output *o, const char *path, bool gzip)
 {
     bool special = strcmp(path, "-") == 0 || is_special(path);
     bool appended = gzip && !special && !text_ends(text_of(path), TEXT(".gz"));
+    struct buf name = {0}, part = {0};
 
-    if (asprintf(&o->path, "%s%s", path, appended ? ".gz" : "") < 0)
-        return o->path = NULL, -ENOMEM;
+    buf_printf(&name, "%s%s", path, appended ? ".gz" : "");
+    o->path = buf_steal(&name, NULL);
+    if (!o->path)
+        return -ENOMEM;
     if (special || is_special(o->path))
         return 0;
-    if (asprintf(&o->part, "%s.part.%ld", o->path, (long)getpid()) < 0)
-        return o->part = NULL, -ENOMEM;
-    return 0;
+    buf_printf(&part, "%s.part.%ld", o->path, (long)getpid());
+    o->part = buf_steal(&part, NULL);
+    return o->part ? 0 : -ENOMEM;
 }
 
 static int open_file(struct output *o, struct err *err)
@@ -83,10 +85,11 @@ int output_open(const char *path, bool gzip, unsigned threads, struct err *err, 
     o->fd = -1;
     int rc = choose_names(o, path, gzip);
     rc = rc ? rc : open_file(o, err);
-    rc = rc || !gzip ? rc : open_press(o, threads);
+    rc = rc || !gzip ? rc : open_compressor(o, threads);
     if (rc == 0)
-        return *ret = o, 0;
-    output_free(o);
+        *ret = o;
+    else
+        output_free(o);
     return rc;
 }
 
@@ -95,6 +98,7 @@ int output_open(const char *path, bool gzip, unsigned threads, struct err *err, 
 static int write_bytes(struct output *o, struct text bytes, struct err *err)
 {
     int rc = write_all(o->fd, bytes);
+
     return rc ? err_set(err, rc, "cannot write %s: %s", o->path, strerror(-rc)) : 0;
 }
 
@@ -120,7 +124,7 @@ int output_write(struct output *o, struct text bytes, struct err *err)
     return rc ? rc : write_compressed(o, err);
 }
 
-static int finish_press(struct output *o, struct err *err)
+static int finish_compressed(struct output *o, struct err *err)
 {
     struct buf rest = {0};
     int rc = compressor_finish(o->file, "output", NULL, NULL, err);
@@ -136,7 +140,7 @@ static int finish_press(struct output *o, struct err *err)
 
 int output_finish(struct output *o, struct err *err)
 {
-    int rc = o->compressor ? finish_press(o, err) : 0;
+    int rc = o->compressor ? finish_compressed(o, err) : 0;
 
     if (rc == 0 && close(o->fd) < 0)
         rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));

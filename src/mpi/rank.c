@@ -9,10 +9,10 @@
 #include <string.h>
 
 enum { KEPT_BYTES = 32 << 20 }; /* blocks of malloc up to this size are kept */
-/* without a message for this time, memory is returned to the system */
+/* seconds without a message after which memory is returned to the system */
 enum { IDLE_S = 5 };
 /* a message of this byte: rank 0 has ended; all other messages are for the index */
-enum { OVER = 0xff };
+enum { JOB_ENDED = 0xff };
 
 /* ---- links of the index ---------------------------------------------------------------------- */
 
@@ -28,10 +28,10 @@ static int link_request(void *arg, unsigned to, struct text request, struct buf 
 
 static int link_request_all(void *arg, const unsigned *to, unsigned count, struct buf *request,
                             void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
-                            void *of_answers)
+                            void *answered_arg)
 {
     return cluster_request_all(((struct rank *)arg)->cluster, to, count, request, answered,
-                               of_answers);
+                               answered_arg);
 }
 
 static const char *link_host(void *arg, unsigned rank)
@@ -39,7 +39,7 @@ static const char *link_host(void *arg, unsigned rank)
     return cluster_host(((struct rank *)arg)->cluster, rank);
 }
 
-static void link_receive(void *arg, struct index *ix)
+static void link_set_index(void *arg, struct index *ix)
 {
     struct rank *r = arg;
 
@@ -48,15 +48,15 @@ static void link_receive(void *arg, struct index *ix)
     pthread_rwlock_unlock(&r->lock);
 }
 
-/* ---- what comes ------------------------------------------------------------------------------ */
+/* ---- messages and requests ------------------------------------------------------------------- */
 
 static void on_message(void *arg, unsigned from, struct text bytes)
 {
     struct rank *r = arg;
 
     atomic_fetch_add(&r->received, 1);
-    if (bytes.len == 1 && (uint8_t)*bytes.ptr == OVER) {
-        sem_post(&r->over);
+    if (bytes.len == 1 && (uint8_t)*bytes.ptr == JOB_ENDED) {
+        sem_post(&r->ended);
         return;
     }
     pthread_rwlock_rdlock(&r->lock);
@@ -70,8 +70,8 @@ static int on_request(void *arg, unsigned from, struct text bytes, struct buf *a
     struct rank *r = arg;
 
     atomic_fetch_add(&r->received, 1);
-    if (r->failed)
-        cluster_abort(r->cluster, r->failed);
+    if (r->index_error)
+        cluster_abort(r->cluster, r->index_error);
     pthread_rwlock_rdlock(&r->lock);
     int rc = r->index ? index_answer(r->index, from, bytes, answer) : -EPIPE;
     pthread_rwlock_unlock(&r->lock);
@@ -129,10 +129,10 @@ int rank_join(struct rank *r, int *argc, char ***argv)
                                                .arg = r,
                                                .host = link_host},
                                      .on_node = count_on_node(r->cluster),
-                                     .receive = link_receive,
+                                     .receive = link_set_index,
                                      .arg = r};
     pthread_rwlock_init(&r->lock, NULL);
-    sem_init(&r->over, 0, 0);
+    sem_init(&r->ended, 0, 0);
     return 0;
 }
 
@@ -147,10 +147,10 @@ void rank_start(struct rank *r)
 
 void rank_end_all(struct rank *r)
 {
-    const char over = (char)OVER;
+    const char ended = (char)JOB_ENDED;
 
     for (unsigned i = 1; i < r->ranks.links.count; i++)
-        while (cluster_send(r->cluster, i, (struct text){&over, 1}) == -ENOMEM)
+        while (cluster_send(r->cluster, i, (struct text){&ended, 1}) == -ENOMEM)
             nanosleep(&(struct timespec){0, 10000000}, NULL);
 }
 
@@ -170,18 +170,13 @@ void rank_wait(struct rank *r)
         }
         seen = now;
         until.tv_sec += IDLE_S;
-    } while (sem_timedwait(&r->over, &until) < 0);
-}
-
-void rank_detach(struct rank *r)
-{
-    link_receive(r, NULL);
+    } while (sem_timedwait(&r->ended, &until) < 0);
 }
 
 void rank_leave(struct rank *r)
 {
     cluster_leave(r->cluster);
-    free(r->failed);
-    sem_destroy(&r->over);
+    free(r->index_error);
+    sem_destroy(&r->ended);
     pthread_rwlock_destroy(&r->lock);
 }

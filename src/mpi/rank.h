@@ -16,9 +16,9 @@ struct rank {
     struct daemon_ranks ranks;
     pthread_rwlock_t lock; /* guards `index`: locked for writing while it is opened and closed */
     struct index *index;
-    /* why there is no index: the first request of rank 0 ends the job with this message; or NULL */
-    char *failed;
-    sem_t over;           /* posted when rank 0 has ended */
+    /* NULL, or why there is no index: the first request of rank 0 ends the job with this message */
+    char *index_error;
+    sem_t ended;          /* posted when rank 0 has ended */
     atomic_uint received; /* number of messages and requests */
 };
 
@@ -31,11 +31,8 @@ static inline bool rank_is_first(const struct rank *r)
 {
     return r->ranks.links.rank == 0;
 }
-/* On rank 0: lets all ranks leave. On other ranks: waits for that. */
-void rank_end_all(struct rank *r);
-void rank_wait(struct rank *r);
-/* Stops passing messages to the index, after those that have arrived. */
-void rank_detach(struct rank *r);
+void rank_end_all(struct rank *r); /* on rank 0: lets all ranks leave */
+void rank_wait(struct rank *r);    /* on other ranks: waits for that */
 void rank_leave(struct rank *r);
 
 /* worker.c: runs a rank other than 0, from the arguments of the daemon to the end of the job: its

@@ -24,14 +24,11 @@ static int choose_place(struct daemon_site *s, const struct options *o, unsigned
         rc = place_make_own(place, 022, err);
     if (rc == 0) {
         buf_printf(&path, "%s/rank-%u", place, rank);
-        buf_putc(&path, '\0');
-        rc = path.error;
+        s->index_path = buf_steal(&path, NULL);
+        rc = s->index_path ? 0 : -ENOMEM;
     }
     free(place);
-    if (rc < 0)
-        return buf_done(&path), rc;
-    s->index_path = path.data;
-    return 0;
+    return rc;
 }
 
 static int open_index(struct daemon_site *s, const struct options *o,
@@ -101,11 +98,11 @@ void rank_serve(struct rank *r, const struct options *o, const struct rank_place
     daemon_use_little_memory();
     int rc = open_index(&s, o, place, &err);
     rc = rc < 0 ? rc : open_scans(&s, o, &scans, &err);
-    if (rc < 0 && !(r->failed = strdup(err.text[0] ? err.text : err_text(rc))))
+    if (rc < 0 && !(r->index_error = strdup(err.text[0] ? err.text : err_text(rc))))
         cluster_abort(r->cluster, err_text(rc));
     rank_start(r);
     rank_wait(r);
-    rank_detach(r);
+    r->ranks.receive(r, NULL); /* no more messages are passed to the index */
     http_far_free(scans.far);
     http_runner_free(scans.runner);
     daemon_site_close(&s);

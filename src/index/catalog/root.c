@@ -27,7 +27,7 @@ static int load_merged(struct index *ix, const struct view *v, struct summary **
     if (rc == 0 && tail)
         rc = summary_merge(s, tail->summary);
     if (rc == 0)
-        rc = summary_settle_hosts(s, &v->pub);
+        rc = summary_resolve_hosts(s, &v->pub);
     part_free(base);
     part_free(tail);
     if (rc) {

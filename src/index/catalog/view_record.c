@@ -25,7 +25,7 @@ static bool is_bare(const struct view *v)
     return v->hidden || !v->index_params || !v->pub.id;
 }
 
-void view_put(struct index *ix, const struct view *v, struct buf *out)
+void view_encode(struct index *ix, const struct view *v, struct buf *out)
 {
     struct buf record = {0};
 
@@ -122,7 +122,7 @@ static int take_whole(struct index *ix, struct rec *in, uint32_t id, uint16_t ho
     return rc ? rc : take_parents(in, *ret);
 }
 
-int view_take(struct index *ix, struct rec *in, uint16_t home, struct view **ret)
+int view_decode(struct index *ix, struct rec *in, uint16_t home, struct view **ret)
 {
     uint64_t serial = rec_u(in);
     bool bare = rec_u(in);

@@ -13,9 +13,9 @@
 #define HOME_ELSEWHERE UINT16_MAX
 
 /* Encodes all that scans need: everything but the lines of names. */
-void view_put(struct index *ix, const struct view *v, struct buf *out);
+void view_encode(struct index *ix, const struct view *v, struct buf *out);
 /* Decodes a view. Chunks of `home` are on this rank, all others elsewhere. *new*; returns 0,
  * ERR_CORRUPT or -ENOMEM. */
-int view_take(struct index *ix, struct rec *in, uint16_t home, struct view **ret);
+int view_decode(struct index *ix, struct rec *in, uint16_t home, struct view **ret);
 
 #endif

@@ -13,7 +13,7 @@
 
 static void mark_dirty(struct writer *w, struct run *r)
 {
-    if (kv_batch_empty(w->batch) && !w->dirty)
+    if (kv_batch_is_empty(w->batch) && !w->dirty)
         w->first_ns = clock_mono_ns();
     if (r->dirty)
         return;
@@ -26,18 +26,14 @@ static void mark_dirty(struct writer *w, struct run *r)
 
 static void put_checkpoints(struct writer *w, const struct run *run, const struct result *r)
 {
-    struct buf value = {0};
-
     for (size_t i = 0; i < r->checkpoints.count; i++) {
         const struct trace_checkpoint *c = &r->checkpoints.at[i];
         struct kv_key key = kv_key_of_u32(run->id);
-
+        struct buf value = {0};
         kv_key_u64(&key, c->text_offset);
-        buf_clear(&value);
         checkpoint_encode(c, &value);
         kv_put_buf(w->batch, KV_CHECKPOINT, &key, &value);
     }
-    buf_done(&value);
 }
 
 static void put_span(struct writer *w, const struct run *run, const struct index_chunk *c)
@@ -48,7 +44,6 @@ static void put_span(struct writer *w, const struct run *run, const struct index
     kv_key_u32(&key, c->number);
     chunk_encode(c, &value);
     kv_put_buf(w->batch, KV_SPAN, &key, &value);
-    buf_done(&value);
 }
 
 static int put_names(struct writer *w, const struct run *run, struct result *r)
@@ -65,8 +60,7 @@ static int put_names(struct writer *w, const struct run *run, struct result *r)
     int rc = p->names.count ? lines_register(w->ix, &lines, &first) : 0;
     if (rc || p->names.count == 0)
         return rc;
-    kv_put_take(w->batch, KV_NAME, &key, r->names.data, r->names.len);
-    r->names = (struct buf){0};
+    kv_put_buf(w->batch, KV_NAME, &key, &r->names);
     for (uint32_t i = 0; i < p->names.count; i++)
         p->names.at[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
     return 0;
@@ -172,8 +166,7 @@ static int apply_chunk(struct writer *w, struct result *r)
     put_checkpoints(w, run, r);
     put_span(w, run, &run->chunks.at[run->chunks.count - 1]);
     if (!r->rank)
-        kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
-    r->value = (struct buf){0};
+        kv_put_buf(w->batch, KV_CHUNK, &key, &r->value);
     return 0;
 }
 

@@ -113,7 +113,7 @@ void commit_dirty(struct writer *w, bool clean)
         ingest_rest(w->in);
         return;
     }
-    if (!kv_batch_empty(w->batch) || clean) {
+    if (!kv_batch_is_empty(w->batch) || clean) {
         put_generation(w, count_views(list, count), clean);
         texts_flush(w->ix->texts, w->batch);
     }

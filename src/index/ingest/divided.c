@@ -62,10 +62,8 @@ static int send_help(struct reader *r, unsigned rank)
     struct buf message = {0};
 
     buf_putc(&message, RANK_HELP);
-    order_put(r, r->run->order, &message);
-    int rc = ranks_send(r->ix->ranks, rank, &message);
-    buf_done(&message);
-    return rc;
+    order_encode(r, r->run->order, &message);
+    return ranks_send(r->ix->ranks, rank, &message);
 }
 
 static int send_text(struct reader *r, unsigned rank, const struct result *result)
@@ -75,11 +73,9 @@ static int send_text(struct reader *r, unsigned rank, const struct result *resul
     buf_reserve(&message, result->chunk.len + TEXT_HEAD);
     buf_putc(&message, RANK_TEXT);
     rec_put_u(&message, r->run->order->number);
-    result_put(r->ix, result, &message);
+    result_encode(r->ix, result, &message);
     rec_put_text(&message, (struct text){result->chunk.text, result->chunk.len});
-    int rc = ranks_send(r->ix->ranks, rank, &message);
-    buf_done(&message);
-    return rc;
+    return ranks_send(r->ix->ranks, rank, &message);
 }
 
 static int send_chunk(struct reader *r, unsigned rank, const struct result *result)

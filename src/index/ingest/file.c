@@ -62,7 +62,7 @@ static struct part_fact with_host(struct part_fact fork, const struct index_file
 {
     const struct index_process *only =
         fork.host == INDEX_NO_TEXT
-            ? process_only(f->processes, f->by_pid, f->process_count, fork.pid)
+            ? process_find_single(f->processes, f->by_pid, f->process_count, fork.pid)
             : NULL;
 
     if (only) {
@@ -99,13 +99,8 @@ static void add_times(struct index_file *f, const struct part *p)
 {
     const struct summary_class *c = &p->summary->classes[TRACE_EVENT];
 
-    if (!c->has_time)
-        return;
-    if (!f->has_time || c->min_ts < f->min_ts)
-        f->min_ts = c->min_ts;
-    if (!f->has_time || c->max_te > f->max_te)
-        f->max_te = c->max_te;
-    f->has_time = true;
+    if (c->has_time)
+        times_widen(&f->has_time, &f->min_ts, &f->max_te, c->min_ts, c->max_te);
 }
 
 static int copy_damage(struct view *v, const struct run *r)

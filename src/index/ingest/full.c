@@ -160,7 +160,7 @@ void full_tick(struct writer *w)
 
     if (!ix->full)
         return;
-    grows = ix->store_error == ERR_ADDRESS_SPACE && kv_may_grow(ix->kv);
+    grows = ix->store_error == ERR_ADDRESS_SPACE && kv_can_grow(ix->kv);
     pthread_mutex_lock(&ix->lock);
     forgotten = ix->forgotten;
     ix->forgotten = false;

@@ -52,10 +52,9 @@ int order_give(struct reader *r)
     r->in->orders = o;
     pthread_mutex_unlock(&r->in->lock);
     buf_putc(&message, RANK_ORDER);
-    order_put(r, o, &message);
+    order_encode(r, o, &message);
     r->run->order = o;
     int rc = ranks_send(r->ix->ranks, o->rank, &message);
-    buf_done(&message);
     if (rc == 0)
         return 0;
     r->run->order = NULL;
@@ -87,7 +86,6 @@ void order_send(struct index *ix, unsigned rank, enum rank_message kind, uint32_
         rec_put_u(&message, order);
         rec_put_u(&message, number);
         rc = ranks_send(ix->ranks, rank, &message);
-        buf_done(&message);
     } while (ingest_again(ix->ingest, rc));
 }
 
@@ -116,7 +114,7 @@ struct result *order_take_result(struct ingest *in, struct order *o, struct rec 
 
     do {
         again = *message;
-        rc = result_take(in->ix, o->run, &again, &r);
+        rc = result_decode(in->ix, o->run, &again, &r);
     } while (ingest_again(in, rc));
     *message = again;
     if (rc == 0)
@@ -158,7 +156,7 @@ static int take_texts(struct index *ix, unsigned rank, struct rec *message)
 
     do {
         rest = *message;
-        rc = ranks_take_texts(ix->ranks, rank, ix->texts, &rest);
+        rc = ranks_decode_texts(ix->ranks, rank, ix->texts, &rest);
     } while (ingest_again(ix->ingest, rc));
     *message = rest;
     return rc;
@@ -190,18 +188,17 @@ void order_result(struct index *ix, unsigned rank, struct rec *message)
 
 void orders_forget(struct index *ix, const struct garbage *g)
 {
-    struct buf message = {0};
-
     if (!ranks_is_first(ix->ranks) || g->kind == GARBAGE_SUMMARY)
         return;
-    buf_putc(&message, RANK_FORGET);
-    rec_put_u(&message, g->kind);
-    rec_put_u(&message, g->file);
-    rec_put_u(&message, g->a);
-    rec_put_u(&message, g->b);
-    for (unsigned i = 1; i < ranks_count(ix->ranks); i++)
+    for (unsigned i = 1; i < ranks_count(ix->ranks); i++) {
+        struct buf message = {0};
+        buf_putc(&message, RANK_FORGET);
+        rec_put_u(&message, g->kind);
+        rec_put_u(&message, g->file);
+        rec_put_u(&message, g->a);
+        rec_put_u(&message, g->b);
         ranks_send(ix->ranks, i, &message);
-    buf_done(&message);
+    }
 }
 
 /* Drops orders that no reader has begun. */

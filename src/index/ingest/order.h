@@ -55,13 +55,13 @@ void order_free(struct order *o); /* run.c; NULL-safe */
 
 /* ---- wire.c; structs go as they are in memory: all ranks run one program --------------------- */
 
-void order_put(const struct reader *r, const struct order *o, struct buf *out);
+void order_encode(const struct reader *r, const struct order *o, struct buf *out);
 /* Decodes an order and creates its run. *new*; returns 0, ERR_CORRUPT or -ENOMEM. */
-int order_take(struct index *ix, struct rec *in, struct order **ret);
+int order_decode(struct index *ix, struct rec *in, struct order **ret);
 /* Encodes a result without its value. */
-void result_put(struct index *ix, const struct result *r, struct buf *out);
+void result_encode(struct index *ix, const struct result *r, struct buf *out);
 /* Decodes a result, with text ids of `in->ids`. *new*; returns 0, ERR_CORRUPT or -ENOMEM. */
-int result_take(struct index *ix, struct run *run, struct rec *in, struct result **ret);
+int result_decode(struct index *ix, struct run *run, struct rec *in, struct result **ret);
 
 /* ---- order.c: rank 0 ------------------------------------------------------------------------- */
 

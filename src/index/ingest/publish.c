@@ -43,30 +43,22 @@ static void finish_entry(struct writer *w, struct run *run)
 
 void put_generation(struct writer *w, uint32_t changes, bool closing)
 {
-    struct kv_key key = {0}, next_file_key = {0};
-    uint64_t generation;
-    struct buf value = {0};
+    struct kv_key key = kv_key_of_name("generation"), next_file_key = kv_key_of_name("next_file");
+    struct buf value = {0}, next_file = {0};
 
     pthread_mutex_lock(&w->ix->lock);
-    generation = w->ix->generation + changes;
+    uint64_t generation = w->ix->generation + changes;
     if (!closing && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
         w->ix->generation_stored = generation + GENERATIONS_AHEAD;
     /* The next process may be able to read directories that this one could not read: then its first
      * snapshot needs another number. */
     if (closing)
         w->ix->generation_stored = generation + (w->ix->unreadable_dirs != NULL);
-    generation = w->ix->generation_stored;
+    rec_put_u(&value, w->ix->generation_stored);
+    rec_put_u(&next_file, w->ix->next_file);
     pthread_mutex_unlock(&w->ix->lock);
-    kv_key_bytes(&key, "generation", 10);
-    kv_key_bytes(&next_file_key, "next_file", 9);
-    rec_put_u(&value, generation);
     kv_put_buf(w->batch, KV_META, &key, &value);
-    buf_clear(&value);
-    pthread_mutex_lock(&w->ix->lock);
-    rec_put_u(&value, w->ix->next_file);
-    pthread_mutex_unlock(&w->ix->lock);
-    kv_put_buf(w->batch, KV_META, &next_file_key, &value);
-    buf_done(&value);
+    kv_put_buf(w->batch, KV_META, &next_file_key, &next_file);
 }
 
 /* Queues the members of an archive for ingest, or forgets them if the archive failed, is

@@ -76,8 +76,8 @@ static bool name_is_fixed(const struct trace_event *e)
     return false;
 }
 
-static inline void gather_event(struct worker *w, struct result *r, const struct trace_event *e,
-                                uint32_t row)
+static inline void collect_metadata(struct worker *w, struct result *r, const struct trace_event *e,
+                                    uint32_t row)
 {
     uint32_t *silent = &w->silent[e->shape % SILENT];
 
@@ -105,7 +105,7 @@ static int scan_chunk(struct worker *w, struct result *r)
         rc = chunk_builder_add(w->builder, &event);
         if (rc < 0)
             return rc;
-        gather_event(w, r, &event, row++);
+        collect_metadata(w, r, &event, row++);
         if (event.offset - hashed >= HASH_PIECE)
             hash_to(&hasher, r->chunk.text, &hashed, event.offset);
     }

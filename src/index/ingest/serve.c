@@ -22,7 +22,7 @@ void order_enlist(struct index *ix, const struct rec *message, bool helps)
 
     do {
         struct rec again = *message;
-        rc = order_take(ix, &again, &o);
+        rc = order_decode(ix, &again, &o);
     } while (ingest_again(in, rc));
     if (rc)
         return;
@@ -154,15 +154,13 @@ void serve_result(struct writer *w, struct result *r)
     struct order *o = r->run->order;
     struct kv_key key = kv_key_of_chunk(r->run->id, (uint32_t)r->chunk.number, r->run->version);
 
-    if (kv_batch_empty(w->batch) && !w->dirty && !w->served)
+    if (kv_batch_is_empty(w->batch) && !w->dirty && !w->served)
         w->first_ns = clock_mono_ns();
     if (r->end) {
         o->end = r;
     } else {
-        if (!r->error && r->value.data) {
-            kv_put_take(w->batch, KV_CHUNK, &key, r->value.data, r->value.len);
-            r->value = (struct buf){0};
-        }
+        if (!r->error && r->value.data)
+            kv_put_buf(w->batch, KV_CHUNK, &key, &r->value);
         o->served++;
         append_served(w, r);
     }
@@ -188,22 +186,19 @@ static void drop_chunk(struct writer *w, struct result *r, int error)
 static void send_result(struct index *ix, const struct result *r)
 {
     struct ingest *in = ix->ingest;
-    struct buf message = {0};
     uint32_t texts;
     int rc;
 
     do {
-        buf_done(&message);
-        message = (struct buf){0};
+        struct buf message = {0};
         buf_putc(&message, RANK_RESULT);
-        texts = text_ids_put(ix->texts, in->texts_sent, &message);
+        texts = text_ids_encode(ix->texts, in->texts_sent, &message);
         rec_put_u(&message, r->run->order->number);
-        result_put(ix, r, &message);
+        result_encode(ix, r, &message);
         rc = ranks_send(ix->ranks, 0, &message);
     } while (ingest_again(in, rc));
     if (rc == 0)
         in->texts_sent = texts;
-    buf_done(&message);
 }
 
 void serve_committed(struct writer *w, int error)

@@ -28,7 +28,6 @@ static void store_record(struct writer *w, struct run *run, struct view *v)
     file_encode(w->ix, v, &value);
     kv_put_buf(w->batch, KV_FILE, &key, &value);
     kv_put(w->batch, KV_PATH, &path, id, 4);
-    buf_done(&value);
 }
 
 static void store_summary(struct writer *w, struct run *run, struct view *v)
@@ -43,7 +42,6 @@ static void store_summary(struct writer *w, struct run *run, struct view *v)
     kv_key_u32(&key, run->summary_version);
     summary_store(w->ix->texts, run->base, run->tail, &value);
     kv_put_buf(w->batch, KV_SUMMARY, &key, &value);
-    buf_done(&value);
 }
 
 /* Retires the chunk that was read again. */
@@ -207,7 +205,6 @@ static struct view *touched_view(struct writer *w, struct run *run)
 void store_states(struct writer *w)
 {
     struct index *ix = w->ix;
-    struct buf value = {0};
 
     pthread_mutex_lock(&ix->lock);
     for (uint32_t i = 0; i < ix->entries.count && ix->records_dirty > 0; i++) {
@@ -220,12 +217,11 @@ void store_states(struct writer *w)
         ix->records_dirty--;
         if (e->view->pub.id == 0 || e->run)
             continue; /* nothing is stored, or a run stores it */
-        buf_clear(&value);
+        struct buf value = {0};
         file_encode(ix, e->view, &value);
         kv_put_buf(w->batch, KV_FILE, &key, &value);
     }
     pthread_mutex_unlock(&ix->lock);
-    buf_done(&value);
 }
 
 struct view *store_run(struct writer *w, struct run *run)

@@ -52,7 +52,7 @@ static void *take_array(struct rec *in, size_t size, size_t *ret_count, int *rc)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-void order_put(const struct reader *r, const struct order *o, struct buf *out)
+void order_encode(const struct reader *r, const struct order *o, struct buf *out)
 {
     const struct run *run = r->run;
 
@@ -108,7 +108,7 @@ static int take_run(struct index *ix, struct rec *in, struct order *o)
     return rc;
 }
 
-int order_take(struct index *ix, struct rec *in, struct order **ret)
+int order_decode(struct index *ix, struct rec *in, struct order **ret)
 {
     struct order *o = calloc(1, sizeof *o);
 
@@ -135,7 +135,7 @@ int order_take(struct index *ix, struct rec *in, struct order **ret)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-void result_put(struct index *ix, const struct result *r, struct buf *out)
+void result_encode(struct index *ix, const struct result *r, struct buf *out)
 {
     rec_put_u(out, r->seq);
     rec_put_u(out, r->end);
@@ -191,7 +191,7 @@ static int take_lists(struct rec *in, struct result *r)
     return rc;
 }
 
-int result_take(struct index *ix, struct run *run, struct rec *in, struct result **ret)
+int result_decode(struct index *ix, struct run *run, struct rec *in, struct result **ret)
 {
     struct result *r = calloc(1, sizeof *r);
 

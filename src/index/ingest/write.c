@@ -15,7 +15,7 @@
 
 static bool has_work(const struct writer *w)
 {
-    return w->dirty || w->served || !kv_batch_empty(w->batch) || w->ix->records_dirty > 0;
+    return w->dirty || w->served || !kv_batch_is_empty(w->batch) || w->ix->records_dirty > 0;
 }
 
 static bool may_purge(const struct index *ix, const struct entry *e, int64_t now)

@@ -11,14 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 1 << 14 };
+enum { SLOTS = 1 << 14 };
 
 struct far_cache {
-    struct ranks *ranks;
-    pthread_mutex_t lock;
-    uint64_t bytes, bytes_max;
-    uint32_t next; /* next slot to be emptied */
-    struct far_chunk *places[PLACES];
+    struct ranks *ranks; /* borrowed */
+    uint64_t bytes_max;
+    pthread_mutex_t lock; /* guards the next members, and the references of all values */
+    uint64_t bytes;       /* of the values in slots */
+    uint32_t next;        /* next slot to be emptied */
+    struct far_chunk *slots[SLOTS];
 };
 
 struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes)
@@ -41,9 +42,9 @@ static void chunk_free(struct far_chunk *c)
 
 void far_cache_free(struct far_cache *c)
 {
-    for (unsigned i = 0; c && i < PLACES; i++)
-        if (c->places[i])
-            chunk_free(c->places[i]);
+    for (unsigned i = 0; c && i < SLOTS; i++)
+        if (c->slots[i])
+            chunk_free(c->slots[i]);
     if (c)
         pthread_mutex_destroy(&c->lock);
     free(c);
@@ -51,9 +52,9 @@ void far_cache_free(struct far_cache *c)
 
 /* ---- slots; all under the lock --------------------------------------------------------------- */
 
-static uint32_t place_of(const struct kv_key *key)
+static uint32_t slot_of(const struct kv_key *key)
 {
-    return (uint32_t)(text_hash((struct text){(const char *)key->data, key->len}) % PLACES);
+    return (uint32_t)(text_hash((struct text){(const char *)key->data, key->len}) % SLOTS);
 }
 
 static void release_value(struct far_chunk *c)
@@ -62,20 +63,20 @@ static void release_value(struct far_chunk *c)
         chunk_free(c);
 }
 
-static void cache_empty(struct far_cache *cache, uint32_t place)
+static void empty_slot(struct far_cache *cache, uint32_t slot)
 {
-    struct far_chunk *c = cache->places[place];
+    struct far_chunk *c = cache->slots[slot];
 
     if (!c)
         return;
-    cache->places[place] = NULL;
+    cache->slots[slot] = NULL;
     cache->bytes -= c->value.len;
     release_value(c);
 }
 
-static struct far_chunk *cache_find(struct far_cache *cache, const struct kv_key *key)
+static struct far_chunk *find_value(struct far_cache *cache, const struct kv_key *key)
 {
-    struct far_chunk *c = cache->places[place_of(key)];
+    struct far_chunk *c = cache->slots[slot_of(key)];
     bool same = c && c->key.len == key->len && memcmp(c->key.data, key->data, key->len) == 0;
 
     if (!same)
@@ -84,16 +85,16 @@ static struct far_chunk *cache_find(struct far_cache *cache, const struct kv_key
     return c;
 }
 
-static void cache_value(struct far_cache *cache, struct far_chunk *c)
+static void fill_slot(struct far_cache *cache, struct far_chunk *c)
 {
-    uint32_t place = place_of(&c->key);
+    uint32_t slot = slot_of(&c->key);
 
-    if (c->value.len > cache->bytes_max / 8)
+    if (c->value.len > cache->bytes_max / 8) /* it would replace too many others */
         return;
-    cache_empty(cache, place);
+    empty_slot(cache, slot);
     while (cache->bytes + c->value.len > cache->bytes_max)
-        cache_empty(cache, cache->next++ % PLACES);
-    cache->places[place] = c;
+        empty_slot(cache, cache->next++ % SLOTS);
+    cache->slots[slot] = c;
     cache->bytes += c->value.len;
     c->references++;
 }
@@ -115,9 +116,10 @@ static int fetch_value(struct ranks *r, unsigned rank, const struct kv_key *key,
     int rc = ranks_request(r, rank, &request, &c->value);
     buf_done(&request);
     if (rc)
-        return chunk_free(c), rc;
-    *ret = c;
-    return 0;
+        chunk_free(c);
+    else
+        *ret = c;
+    return rc;
 }
 
 /* Opens the value that the rank returns for a request of this kind. */
@@ -129,7 +131,7 @@ static int far_open(struct far_cache *cache, unsigned rank, enum rank_request ki
     kv_key_u8(&own, kind);
     kv_key_bytes(&own, key->data, key->len);
     pthread_mutex_lock(&cache->lock);
-    *ret = cache_find(cache, &own);
+    *ret = find_value(cache, &own);
     pthread_mutex_unlock(&cache->lock);
     if (*ret)
         return 0;
@@ -137,7 +139,7 @@ static int far_open(struct far_cache *cache, unsigned rank, enum rank_request ki
     if (rc)
         return rc;
     pthread_mutex_lock(&cache->lock);
-    cache_value(cache, *ret);
+    fill_slot(cache, *ret);
     pthread_mutex_unlock(&cache->lock);
     return 0;
 }
@@ -177,7 +179,9 @@ int far_checkpoint(struct far_cache *cache, uint32_t file, uint64_t from, uint64
         if (rec.bad)
             rc = ERR_CORRUPT;
         else if (next > text_offset)
-            rc = checkpoint_keep(found, value, CHECKPOINT_FILE, ret);
+            rc = checkpoint_decode(found, value, ret);
+        if (rc == 0 && next > text_offset)
+            rc = checkpoint_copy_window(ret, CHECKPOINT_FILE);
         far_chunk_release(cache, c);
     }
     return rc;

@@ -4,17 +4,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct one_rank {
+struct rank_state {
     unsigned home;
-    atomic_int error;
+    atomic_int error;          /* why indexing stopped there; 0: it continues */
     pthread_mutex_t sent_lock; /* guards `sent` */
     struct rank_sent sent;
-    struct text_ids *ids;
+    struct text_ids *ids; /* of texts of the rank */
 };
 struct ranks {
     const struct index_ranks *links;
-    struct one_rank *list;
-    uint16_t *rank_of; /* rank of each home; 0: none */
+    struct rank_state *list; /* by rank */
+    uint16_t *rank_of;       /* rank of each home; 0: none */
 };
 
 struct ranks *ranks_new(const struct index_ranks *links)
@@ -31,8 +31,10 @@ struct ranks *ranks_new(const struct index_ranks *links)
         ok = (r->list[i].ids = text_ids_new()) != NULL;
     for (unsigned i = 0; r->list && i < links->count; i++)
         pthread_mutex_init(&r->list[i].sent_lock, NULL);
-    if (!ok)
-        return ranks_free(r), NULL;
+    if (!ok) {
+        ranks_free(r);
+        return NULL;
+    }
     return r;
 }
 
@@ -40,8 +42,10 @@ void ranks_free(struct ranks *r)
 {
     if (!r)
         return;
-    for (unsigned i = 0; r->list && i < r->links->count; i++)
-        text_ids_free(r->list[i].ids), pthread_mutex_destroy(&r->list[i].sent_lock);
+    for (unsigned i = 0; r->list && i < r->links->count; i++) {
+        text_ids_free(r->list[i].ids);
+        pthread_mutex_destroy(&r->list[i].sent_lock);
+    }
     free(r->rank_of);
     free(r->list);
     free(r);
@@ -67,11 +71,13 @@ const char *ranks_host(const struct ranks *r, unsigned rank)
     return r && r->links->host ? r->links->host(r->links->arg, rank) : NULL;
 }
 
-int ranks_send(struct ranks *r, unsigned to, const struct buf *message)
+int ranks_send(struct ranks *r, unsigned to, struct buf *message)
 {
-    return message->error
-               ? message->error
-               : r->links->send(r->links->arg, to, (struct text){message->data, message->len});
+    struct text bytes = {message->data, message->len};
+    int rc = message->error ? message->error : r->links->send(r->links->arg, to, bytes);
+
+    buf_done(message);
+    return rc;
 }
 
 int ranks_send_number(struct ranks *r, unsigned to, enum rank_message kind, int64_t number)
@@ -80,16 +86,14 @@ int ranks_send_number(struct ranks *r, unsigned to, enum rank_message kind, int6
 
     buf_putc(&message, kind);
     rec_put_i(&message, number);
-    int rc = ranks_send(r, to, &message);
-    buf_done(&message);
-    return rc;
+    return ranks_send(r, to, &message);
 }
 
 int ranks_request(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer)
 {
-    return request->error ? request->error
-                          : r->links->request(r->links->arg, to,
-                                              (struct text){request->data, request->len}, answer);
+    struct text bytes = {request->data, request->len};
+
+    return request->error ? request->error : r->links->request(r->links->arg, to, bytes, answer);
 }
 
 int ranks_request_all(struct ranks *r, const unsigned *to, unsigned count, struct buf *request,
@@ -130,9 +134,9 @@ void ranks_set_home(struct ranks *r, unsigned rank, unsigned home)
     r->rank_of[home] = (uint16_t)rank;
 }
 
-int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message)
+int ranks_decode_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message)
 {
-    return text_ids_take(r->list[rank].ids, here, message);
+    return text_ids_decode(r->list[rank].ids, here, message);
 }
 
 struct rank_sent *ranks_send_begin(struct ranks *r, unsigned rank)

@@ -25,7 +25,7 @@ enum rank_message {
     RANK_KEEP,    /* to a rank: files whose chunks it keeps; it deletes all others */
     RANK_ORDER,   /* to a rank: read a file */
     RANK_CANCEL,  /* to a rank: cancel an order */
-    RANK_CREDITS, /* to a rank: credits of a result that was taken */
+    RANK_CREDITS, /* to a rank: credits of a result that was applied */
     RANK_FORGET,  /* to a rank: delete a chunk, or all chunks of a file */
     RANK_STOP,    /* to a rank: cancel a scan, by its number */
     RANK_ERROR,   /* to rank 0: why indexing stopped at the rank; 0: it continues */
@@ -53,12 +53,12 @@ unsigned ranks_count(const struct ranks *r);                  /* 1 if this proce
 unsigned ranks_own(const struct ranks *r);                    /* rank of this process */
 bool ranks_is_first(const struct ranks *r);                   /* rank 0 of several */
 const char *ranks_host(const struct ranks *r, unsigned rank); /* NULL: unknown */
-/* 0, or the error of struct index_ranks.send */
-int ranks_send(struct ranks *r, unsigned to, const struct buf *message);
+/* Sends a message, and frees it. Returns 0, its error, or that of struct index_ranks.send. */
+int ranks_send(struct ranks *r, unsigned to, struct buf *message);
 /* Sends a message that has only a number. */
 int ranks_send_number(struct ranks *r, unsigned to, enum rank_message kind, int64_t number);
 int ranks_request(struct ranks *r, unsigned to, const struct buf *request, struct buf *answer);
-/* Takes the request; see request_all of struct index_ranks. */
+/* The request becomes owned by the callee; see request_all of struct index_ranks. */
 int ranks_request_all(struct ranks *r, const unsigned *to, unsigned count, struct buf *request,
                       void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
                       void *arg);
@@ -79,18 +79,18 @@ void ranks_set_home(struct ranks *r, unsigned rank, unsigned home);
 
 /* Decodes texts of another rank, which later messages refer to by its ids. Called in the thread of
  * messages. */
-int ranks_take_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message);
-/* What was sent to another rank. One thread at a time has it, and updates it after the rank has
- * confirmed. */
-/* snapshots that a rank keeps, because requests continue with the one they began with */
+int ranks_decode_texts(struct ranks *r, unsigned rank, struct texts *here, struct rec *message);
+/* Number of snapshots that a rank keeps, because requests continue with the one they began with. */
 enum { RANK_SNAPSHOTS = 4 };
+/* What was sent to another rank, and confirmed by it. */
 struct rank_sent {
     uint32_t texts;                     /* texts of this process with ids below this */
     uint64_t snapshots[RANK_SNAPSHOTS]; /* serials, the latest first; 0: none */
 };
+/* Lock and unlock what was sent to a rank. */
 struct rank_sent *ranks_send_begin(struct ranks *r, unsigned rank);
 void ranks_send_end(struct ranks *r, unsigned rank);
-const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank);
+const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank); /* borrowed */
 
 /* ---- chunks and checkpoints (far_chunk.c) ---------------------------------------------------- */
 

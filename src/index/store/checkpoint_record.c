@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WINDOW_BYTES (40u << 10)
+#define FILE_BYTES sizeof(uint32_t) /* of the file in a key */
 
 /* member_start is stored as its distance from file_offset. The window follows these fields. */
 #define OBJECT struct trace_checkpoint
@@ -37,13 +38,12 @@ int checkpoint_decode(struct text key, struct text value, struct trace_checkpoin
 {
     struct rec r = rec_of(value);
     struct trace_checkpoint c = {0};
-    struct text window;
 
-    if (key.len != 12)
+    if (key.len != FILE_BYTES + sizeof(uint64_t))
         return ERR_CORRUPT;
-    c.text_offset = kv_get_u64((const uint8_t *)key.ptr + 4);
+    c.text_offset = kv_get_u64((const uint8_t *)key.ptr + FILE_BYTES);
     record_decode(fields, &r, NULL, NULL, &c);
-    window = rec_text(&r);
+    struct text window = rec_text(&r);
     if (r.bad || c.member_start > c.file_offset)
         return ERR_CORRUPT;
     if (c.in_gzip_member)
@@ -72,10 +72,9 @@ int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
 {
     struct kv_key key = kv_key_of_u32(file);
     struct text k, v;
-    int rc;
 
     kv_key_u64(&key, text_offset);
-    rc = kv_find_below(r, KV_CHECKPOINT, &key, 4, &k, &v);
+    int rc = kv_find_below(r, KV_CHECKPOINT, &key, FILE_BYTES, &k, &v);
     return rc ? rc : checkpoint_decode(k, v, ret);
 }
 
@@ -102,35 +101,30 @@ static char *window_of_thread(enum checkpoint_kind kind)
     return bytes ? bytes + kind * WINDOW_BYTES : NULL;
 }
 
-int checkpoint_keep(struct text key, struct text value, enum checkpoint_kind kind,
-                    struct trace_checkpoint *ret)
+int checkpoint_copy_window(struct trace_checkpoint *c, enum checkpoint_kind kind)
 {
-    char *room = window_of_thread(kind);
-    int rc = room ? checkpoint_decode(key, value, ret) : -ENOMEM;
+    char *window = window_of_thread(kind);
 
-    if (rc == 0 && ret->window_len > WINDOW_BYTES)
-        rc = ERR_CORRUPT;
-    if (rc)
-        return rc;
-    if (ret->window_len)
-        memcpy(room, ret->window, ret->window_len);
-    ret->window = (const uint8_t *)room;
+    if (!window)
+        return -ENOMEM;
+    if (c->window_len > WINDOW_BYTES)
+        return ERR_CORRUPT;
+    if (c->window_len)
+        memcpy(window, c->window, c->window_len);
+    c->window = (const uint8_t *)window;
     return 0;
 }
 
 int checkpoint_copy(struct kv *kv, uint32_t file, uint64_t text_offset, enum checkpoint_kind kind,
                     struct trace_checkpoint *ret)
 {
-    struct kv_key key = kv_key_of_u32(file);
-    struct text found, value;
     struct kv_read *r;
     int rc = kv_read_begin(kv, &r);
 
     if (rc)
         return rc;
-    kv_key_u64(&key, text_offset);
-    rc = kv_find_below(r, KV_CHECKPOINT, &key, 4, &found, &value);
-    rc = rc ? rc : checkpoint_keep(found, value, kind, ret);
+    rc = checkpoint_find(r, file, text_offset, ret);
+    rc = rc ? rc : checkpoint_copy_window(ret, kind);
     kv_read_end(r);
     return rc == -ENOENT ? ERR_CORRUPT : rc;
 }

@@ -20,15 +20,14 @@ int checkpoint_clone(const struct trace_checkpoint *from, struct trace_checkpoin
  * 0, -ENOENT, ERR_CORRUPT or ERR_STORE. */
 int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
                     struct trace_checkpoint *ret);
-/* Like checkpoint_find, but copies the window, since no read may stay open while a file is read,
- * and returns ERR_CORRUPT if there is none. The copy belongs to the thread until it copies another
- * one of the same kind: the reader of a compressed member still needs its own when it reads from
- * the archive. Also returns -ENOMEM. */
+/* Copies the window, since no read may stay open while a file is read. The copy belongs to the
+ * thread until it copies another one of the same kind: the reader of a compressed member still
+ * needs its own when it reads from the archive. Returns 0, ERR_CORRUPT (too long) or -ENOMEM. */
 enum checkpoint_kind { CHECKPOINT_FILE, CHECKPOINT_ARCHIVE, CHECKPOINT_KINDS };
+int checkpoint_copy_window(struct trace_checkpoint *c, enum checkpoint_kind kind);
+/* Like checkpoint_find, in a read of its own, and copies the window. Returns ERR_CORRUPT if
+ * there is no checkpoint. */
 int checkpoint_copy(struct kv *kv, uint32_t file, uint64_t text_offset, enum checkpoint_kind kind,
-                    struct trace_checkpoint *ret);
-/* Like checkpoint_copy, for a record. */
-int checkpoint_keep(struct text key, struct text value, enum checkpoint_kind kind,
                     struct trace_checkpoint *ret);
 
 #endif

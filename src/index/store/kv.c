@@ -15,10 +15,10 @@
 /* maximum number of simultaneous reads: more than queries and workers need */
 #define READERS_MAX 1024
 #define MAP_MIN (64ull << 20)
-#define MAP_MAX_LIMITED (1ull << 30) /* first map size if the address space is limited */
+#define MAP_MAX_LIMITED (1ull << 30) /* maximum first size of the map under RLIMIT_AS */
 
-/* Space of a limited file that is kept for deletions, which rewrite branches, leaves and the list
- * of free pages. */
+/* Space of a limited file that is reserved for deletions, which rewrite branches, leaves and the
+ * list of free pages: 1 MiB, and 1/64 of the file. */
 #define RESERVE_MIN (1ull << 20)
 #define RESERVE_SHARE 64
 
@@ -75,14 +75,13 @@ static int check_length(struct kv *kv, struct err *err)
 static int reserve_lock_file(const struct kv *kv, struct err *err)
 {
     struct buf path = {0};
-    int fd, rc = 0;
 
     buf_printf(&path, "%s/lock.mdb", kv->path);
-    fd = path.error ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = path.error ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     buf_done(&path);
     if (fd < 0)
         return 0; /* LMDB will report the error */
-    rc = posix_fallocate(fd, 0, READERS_MAX * 64 + 4096);
+    int rc = posix_fallocate(fd, 0, READERS_MAX * 64 + 4096);
     close(fd);
     return rc == ENOSPC || rc == EDQUOT ? err_set(err, -rc, "%s: %s", kv->path, strerror(rc)) : 0;
 }
@@ -94,7 +93,7 @@ static void on_assertion(MDB_env *env, const char *what)
     kv_mark_corrupt(mdb_env_get_userctx(env));
 }
 
-void kv_drain(struct kv *kv)
+void kv_abort_idle(struct kv *kv)
 {
     while (kv->pooled > 0)
         mdb_txn_abort(kv->pool[--kv->pooled]);
@@ -107,7 +106,6 @@ static int open_env(struct kv *kv, uint64_t map_size, struct err *err)
 
     if (rc)
         return rc;
-
     if (kv->read_only)
         flags |= MDB_RDONLY;
     for (;;) {
@@ -187,7 +185,7 @@ static void set_limit(struct kv *kv)
         kv->map_top = used + kv_reserve(kv);
 }
 
-static bool name_files(struct kv *kv, const char *path)
+static bool set_paths(struct kv *kv, const char *path)
 {
     kv->path = strdup(path);
     if (!kv->path || asprintf(&kv->mark, "%s/damaged", path) < 0) {
@@ -197,8 +195,8 @@ static bool name_files(struct kv *kv, const char *path)
     return true;
 }
 
-/* If the address space is limited, threads and malloc need some of it: the map takes a quarter, or
- * more if there is that much data. */
+/* If the address space is limited, threads and malloc need some of it: the map gets a quarter. LMDB
+ * makes it larger if there is more data. */
 static uint64_t first_map_size(const struct kv *kv, uint64_t size)
 {
     uint64_t max = memory_address_space();
@@ -214,20 +212,20 @@ static uint64_t first_map_size(const struct kv *kv, uint64_t size)
 int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
 {
     struct kv *kv = calloc(1, sizeof *kv);
-    int rc, dead;
+    int dead;
 
-    if (!kv || !name_files(kv, options->path)) {
+    if (!kv || !set_paths(kv, options->path)) {
         free(kv);
         return err_set(err, -ENOMEM, "out of memory");
     }
-    pthread_rwlock_init(&kv->gate, NULL);
+    pthread_rwlock_init(&kv->map_lock, NULL);
     pthread_mutex_init(&kv->pool_lock, NULL);
     kv->read_only = options->read_only;
     kv->map_max = options->map_max ? options->map_max : UINT64_MAX;
-    rc = access(kv->mark, F_OK) < 0
-             ? 0
-             : err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
-    if (rc == 0)
+    int rc = 0;
+    if (access(kv->mark, F_OK) == 0)
+        rc = err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
+    else
         kv_watch_faults(kv);
     if (rc == 0)
         rc = open_env(kv, first_map_size(kv, options->map_size), err);
@@ -251,10 +249,10 @@ void kv_close(struct kv *kv)
     if (!kv)
         return;
     kv_ignore_faults(kv);
-    kv_drain(kv);
+    kv_abort_idle(kv);
     if (kv->env)
         mdb_env_close(kv->env);
-    pthread_rwlock_destroy(&kv->gate);
+    pthread_rwlock_destroy(&kv->map_lock);
     pthread_mutex_destroy(&kv->pool_lock);
     free(kv->path);
     free(kv->mark);
@@ -263,14 +261,12 @@ void kv_close(struct kv *kv)
 
 int kv_reopen(struct kv *kv, uint64_t size)
 {
-    int rc;
-
-    kv_drain(kv);
+    kv_abort_idle(kv);
     if (kv->env)
         mdb_env_close(kv->env);
     kv->env = NULL;
     kv->map_size = size;
-    rc = open_env(kv, size, NULL);
+    int rc = open_env(kv, size, NULL);
     if (rc == 0 && (rc = open_tables(kv, NULL))) {
         mdb_env_close(kv->env);
         kv->env = NULL; /* reads fail until the next commit, which tries again */
@@ -287,10 +283,8 @@ uint64_t kv_map_size(struct kv *kv)
 
 uint64_t kv_bytes(struct kv *kv)
 {
-    uint64_t bytes;
-
-    pthread_rwlock_rdlock(&kv->gate);
-    bytes = kv_bytes_used(kv);
-    pthread_rwlock_unlock(&kv->gate);
+    pthread_rwlock_rdlock(&kv->map_lock);
+    uint64_t bytes = kv_bytes_used(kv);
+    pthread_rwlock_unlock(&kv->map_lock);
     return bytes;
 }

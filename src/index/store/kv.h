@@ -4,7 +4,7 @@
  * Threads:   a batch belongs to one thread (the writer); reads may run on any thread, many at a
  *            time.
  * Writes:    a batch keeps its operations in memory and is applied in one LMDB transaction by
- *            kv_commit. So a full map can grow and the same batch be tried again, and after ENOSPC
+ *            kv_commit. So the map can grow and the same batch be applied again, and after ENOSPC
  *            nothing is lost: the batch stays. If the map cannot grow because of RLIMIT_AS, reads
  *            continue. A batch keeps its first error; later calls do nothing, and kv_commit returns
  *            it.
@@ -45,10 +45,12 @@ struct kv_key {
     uint16_t len;
     uint8_t data[40];
 };
-void kv_key_u8(struct kv_key *k, uint8_t v); /* these append */
+/* Append to a key. */
+void kv_key_u8(struct kv_key *k, uint8_t v);
 void kv_key_u32(struct kv_key *k, uint32_t v);
 void kv_key_u64(struct kv_key *k, uint64_t v);
 void kv_key_bytes(struct kv_key *k, const void *data, size_t len);
+struct kv_key kv_key_of_name(const char *name); /* of table KV_META */
 struct kv_key kv_key_of_u32(uint32_t a);
 struct kv_key kv_key_of_chunk(uint32_t file, uint32_t chunk, uint32_t version);
 uint32_t kv_get_u32(const uint8_t *p); /* big-endian */
@@ -75,12 +77,12 @@ uint64_t kv_bytes(struct kv *kv); /* bytes of data.mdb in use */
 uint64_t kv_map_size(struct kv *kv);
 struct kv_stat {
     uint64_t page_bytes, pages; /* pages: all in data.mdb */
-    uint64_t table[KV_TABLES];  /* pages of each table */
+    uint64_t table_pages[KV_TABLES];
     /* pages that will be reused, at once or when no reader needs them any more */
-    uint64_t free;
+    uint64_t free_pages;
     uint64_t map_bytes;
     /* open reads; used and available slots in LMDB's table of readers */
-    unsigned readers, slots, slots_max;
+    unsigned readers, reader_slots, reader_slots_max;
 };
 /* Returns false at once while the environment is being reopened. */
 bool kv_stat(struct kv *kv, struct kv_stat *ret);
@@ -89,22 +91,20 @@ struct kv_batch;
 struct kv_batch *kv_batch_new(void); /* *new* or NULL */
 void kv_batch_free(struct kv_batch *b);
 size_t kv_batch_bytes(const struct kv_batch *b);
-bool kv_batch_empty(const struct kv_batch *b);
+bool kv_batch_is_empty(const struct kv_batch *b);
 void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data,
             size_t len);
-void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data,
-                 size_t len); /* takes the data, which was allocated with malloc */
+/* Like kv_put, without a copy: the bytes become owned by the batch, and *value is then empty. An
+ * error of `value` (out of memory) fails the batch. */
+void kv_put_buf(struct kv_batch *b, enum kv_table t, const struct kv_key *key, struct buf *value);
 void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key);
 void kv_delete_prefix(struct kv_batch *b, enum kv_table t, const struct kv_key *prefix);
-/* Takes the bytes of `value`. An error of `value` (out of memory) fails the batch. */
-void kv_put_buf(struct kv_batch *b, enum kv_table t, const struct kv_key *key,
-                const struct buf *value);
 /* Makes commits fail until the batch is cleared, because it is incomplete. The first error
  * stays. */
 void kv_batch_fail(struct kv_batch *b, int error);
 int kv_batch_error(const struct kv_batch *b);
 void kv_batch_clear(struct kv_batch *b);
-/* Removes operations from the batch whose key contains `prefix` after its first `skip` bytes. */
+/* Removes operations from the batch whose key has `prefix` after its first `skip` bytes. */
 void kv_batch_forget(struct kv_batch *b, enum kv_table t, size_t skip, const struct kv_key *prefix);
 /* Applies all operations in order, durably. Returns 0 (the batch is then empty), ERR_STORE_FULL,
  * ERR_ADDRESS_SPACE, -ENOSPC, -EIO, -ENOMEM or ERR_STORE. */
@@ -115,7 +115,7 @@ int kv_commit(struct kv *kv, struct kv_batch *b);
 int kv_commit_freeing(struct kv *kv, struct kv_batch *b);
 /* Returns whether the map can grow again after ERR_ADDRESS_SPACE. Called only by the thread that
  * commits. */
-bool kv_may_grow(struct kv *kv);
+bool kv_can_grow(struct kv *kv);
 
 struct kv_read;
 int kv_read_begin(struct kv *kv, struct kv_read **ret);
@@ -127,13 +127,13 @@ uint64_t kv_count(struct kv_read *r, enum kv_table t);
 /* Iterates over the keys that begin with a prefix, in order. The cursor is sticky: `error` is 0 at
  * the normal end. */
 struct kv_cursor {
-    struct kv_read *read;
-    void *cursor;
+    struct kv_read *read; /* borrowed until kv_end */
+    void *cursor;         /* of LMDB; NULL: it could not be opened */
     enum kv_table table;
     struct kv_key prefix;
-    struct text key, value;
+    struct text key, value; /* borrowed until kv_read_end */
     int error;
-    bool begun;
+    bool begun; /* kv_next was called */
 };
 void kv_begin(struct kv_read *r, enum kv_table t, const struct kv_key *prefix /* NULL: all */,
               struct kv_cursor *c);

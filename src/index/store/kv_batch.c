@@ -44,6 +44,14 @@ void kv_key_u64(struct kv_key *k, uint64_t v)
     kv_key_u32(k, (uint32_t)v);
 }
 
+struct kv_key kv_key_of_name(const char *name)
+{
+    struct kv_key k = {0};
+
+    kv_key_bytes(&k, name, strlen(name));
+    return k;
+}
+
 struct kv_key kv_key_of_u32(uint32_t a)
 {
     struct kv_key k = {0};
@@ -54,9 +62,8 @@ struct kv_key kv_key_of_u32(uint32_t a)
 
 struct kv_key kv_key_of_chunk(uint32_t file, uint32_t chunk, uint32_t version)
 {
-    struct kv_key k = {0};
+    struct kv_key k = kv_key_of_u32(file);
 
-    kv_key_u32(&k, file);
     kv_key_u32(&k, chunk);
     kv_key_u32(&k, version);
     return k;
@@ -101,7 +108,7 @@ size_t kv_batch_bytes(const struct kv_batch *b)
     return b->bytes;
 }
 
-bool kv_batch_empty(const struct kv_batch *b)
+bool kv_batch_is_empty(const struct kv_batch *b)
 {
     return b->ops.count == 0 && b->error == 0;
 }
@@ -116,6 +123,12 @@ int kv_batch_error(const struct kv_batch *b)
     return b->error;
 }
 
+/* Returns about the bytes that an operation takes in the pages of LMDB. */
+static size_t op_bytes(const struct kv_key *key, size_t value_len)
+{
+    return value_len + key->len + 32;
+}
+
 static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t,
                       const struct kv_key *key, void *data, size_t len)
 {
@@ -124,13 +137,7 @@ static void batch_add(struct kv_batch *b, enum op_kind kind, enum kv_table t,
     if (b->error)
         free(data);
     else
-        b->bytes += len + key->len + 32;
-}
-
-void kv_put_take(struct kv_batch *b, enum kv_table t, const struct kv_key *key, void *data,
-                 size_t len)
-{
-    batch_add(b, OP_PUT, t, key, data, len);
+        b->bytes += op_bytes(key, len);
 }
 
 void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data,
@@ -144,16 +151,20 @@ void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const
     }
     if (len)
         memcpy(copy, data, len);
-    kv_put_take(b, t, key, copy, len);
+    batch_add(b, OP_PUT, t, key, copy, len);
 }
 
-void kv_put_buf(struct kv_batch *b, enum kv_table t, const struct kv_key *key,
-                const struct buf *value)
+/* Values may wait long for their commit, so the unused end of the buffer is freed. */
+void kv_put_buf(struct kv_batch *b, enum kv_table t, const struct kv_key *key, struct buf *value)
 {
-    if (value->error)
+    if (value->error) {
         kv_batch_fail(b, value->error);
-    else
-        kv_put(b, t, key, value->data, value->len);
+        buf_done(value);
+        return;
+    }
+    char *data = value->len < value->cap && value->len ? realloc(value->data, value->len) : NULL;
+    batch_add(b, OP_PUT, t, key, data ? data : value->data, value->len);
+    *value = (struct buf){0};
 }
 
 void kv_delete(struct kv_batch *b, enum kv_table t, const struct kv_key *key)
@@ -172,10 +183,9 @@ void kv_batch_forget(struct kv_batch *b, enum kv_table t, size_t skip, const str
 
     for (size_t i = 0; i < b->ops.count; i++) {
         struct op *op = &b->ops.at[i];
-
         if (op->table == t && op->key.len >= skip + prefix->len &&
             memcmp(op->key.data + skip, prefix->data, prefix->len) == 0) {
-            b->bytes -= op->len + op->key.len + 32;
+            b->bytes -= op_bytes(&op->key, op->len);
             free(op->data);
         } else {
             b->ops.at[kept++] = *op;

@@ -7,15 +7,15 @@
 
 enum op_kind { OP_PUT, OP_DELETE, OP_DELETE_PREFIX };
 struct op {
-    uint8_t kind, table;
+    uint8_t kind, table; /* enum op_kind, enum kv_table */
     struct kv_key key;
-    void *data;
+    void *data; /* owned; NULL: no value */
     size_t len;
 };
 struct kv_batch {
     VEC(struct op) ops;
-    size_t bytes;
-    int error;
+    size_t bytes; /* of keys and values; see kv_batch_bytes */
+    int error;    /* the first one, sticky */
 };
 
 #endif

@@ -12,6 +12,8 @@
 #define MAP_STEP (16ull << 20) /* minimum by which the map grows */
 /* the map grows before a commit if less is left, so that MAP_FULL is rare */
 #define MAP_HEADROOM (96ull << 20)
+#define GROW_TRIES 20              /* number of times that the map grows for one batch */
+#define DISK_FULL_BYTES (1u << 20) /* a disk with less free space counts as full */
 
 /* Seeks for each key, because the position of a cursor after mdb_cursor_del differs between LMDB
  * versions. */
@@ -88,32 +90,31 @@ static int apply_batch(struct kv *kv, const struct kv_batch *b)
     return rc == 0 && failpoint("kv.committed") ? errno : rc;
 }
 
-static void close_gate(struct kv *kv)
+static void map_lock_write(struct kv *kv)
 {
-    atomic_store(&kv->moving, true);
-    pthread_rwlock_wrlock(&kv->gate);
+    atomic_store(&kv->map_moves, true);
+    pthread_rwlock_wrlock(&kv->map_lock);
 }
 
-static void open_gate(struct kv *kv)
+static void map_unlock(struct kv *kv)
 {
-    atomic_store(&kv->moving, false);
-    pthread_rwlock_unlock(&kv->gate);
+    atomic_store(&kv->map_moves, false);
+    pthread_rwlock_unlock(&kv->map_lock);
 }
 
 /* After a failed write of its meta page, LMDB refuses all operations until the environment is
  * reopened. */
 static int reopen_env(struct kv *kv)
 {
-    int rc;
-
-    close_gate(kv);
-    rc = kv_reopen(kv, kv->env ? kv_map_size(kv) : kv->map_size);
-    open_gate(kv);
+    map_lock_write(kv);
+    int rc = kv_reopen(kv, kv->env ? kv_map_size(kv) : kv->map_size);
+    map_unlock(kv);
     return rc;
 }
 
-/* If the address space is limited, an eighth of it is left to threads and malloc. */
-static bool may_map(uint64_t more)
+/* Returns whether this number of bytes can be mapped. If the address space is limited, an eighth
+ * of it is left to threads and malloc. */
+static bool leaves_space(uint64_t more)
 {
     uint64_t space = memory_address_space();
 
@@ -126,42 +127,41 @@ static uint64_t larger_map(struct kv *kv)
 {
     uint64_t size = kv_map_size(kv), rest = kv->map_top - size, more = size < rest ? size : rest;
 
-    while (more > 0 && !may_map(more))
+    while (more > 0 && !leaves_space(more))
         more = more / 2 < MAP_STEP ? 0 : more / 2;
     return more ? size + more : 0;
 }
 
-/* Readers hold the gate while they read, so none can see the map move. LMDB unmaps the old map
+/* Readers hold map_lock while they read, so none can see the map move. LMDB unmaps the old map
  * before it maps the new one, and has none if that fails: then the environment is reopened with the
  * old size, if there is still space for it, before any thread reads. */
 static int grow_map(struct kv *kv)
 {
     uint64_t old = kv_map_size(kv), size;
-    int rc;
 
     if (old >= kv->map_top)
         return ERR_STORE_FULL;
     size = larger_map(kv);
     if (size == 0)
         return ERR_ADDRESS_SPACE;
-    close_gate(kv);
-    kv_drain(kv);
-    rc = failpoint("kv.grow") ? errno : mdb_env_set_mapsize(kv->env, size);
+    map_lock_write(kv);
+    kv_abort_idle(kv);
+    int rc = failpoint("kv.grow") ? errno : mdb_env_set_mapsize(kv->env, size);
     if (rc)
         kv_reopen(kv, old);
     kv_find_map(kv);
-    open_gate(kv);
+    map_unlock(kv);
     return rc == 0 ? 0 : rc == ENOMEM ? ERR_ADDRESS_SPACE : ERR_STORE_FULL;
 }
 
-bool kv_may_grow(struct kv *kv)
+bool kv_can_grow(struct kv *kv)
 {
     if (!kv->env)
         return reopen_env(kv) == 0;
     return kv_map_size(kv) < kv->map_top && larger_map(kv) > 0;
 }
 
-static bool is_dead(struct kv *kv)
+static bool env_is_unusable(struct kv *kv)
 {
     MDB_txn *txn;
     int rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
@@ -176,12 +176,12 @@ static bool disk_is_full(const struct kv *kv)
 {
     struct statvfs fs;
 
-    return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (1u << 20);
+    return statvfs(kv->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < DISK_FULL_BYTES;
 }
 
 /* Returns the bytes of unused pages in the file: LMDB has a table of lists of them, each with its
  * length first. */
-static uint64_t bytes_free(struct kv *kv)
+static uint64_t free_page_bytes(struct kv *kv)
 {
     MDB_cursor *cursor;
     MDB_val key, list;
@@ -194,7 +194,6 @@ static uint64_t bytes_free(struct kv *kv)
     if (mdb_cursor_open(r->txn, 0, &cursor) == 0) {
         while (mdb_cursor_get(cursor, &key, &list, MDB_NEXT) == 0) {
             size_t count;
-
             memcpy(&count, list.mv_data, sizeof count);
             pages += count;
         }
@@ -207,15 +206,12 @@ static uint64_t bytes_free(struct kv *kv)
 
 /* Returns whether a batch would use the space reserved for deletions. Fragmented free pages may be
  * unusable: MAP_FULL reports that. */
-static bool beyond_limit(struct kv *kv, const struct kv_batch *b)
+static bool is_beyond_limit(struct kv *kv, const struct kv_batch *b)
 {
-    uint64_t need, used;
-
     if (kv->map_max == UINT64_MAX)
         return false;
-    need = b->bytes + b->bytes / 4 + kv_reserve(kv);
-    used = kv_bytes_used(kv);
-    return used + need > kv->map_max && used + need > kv->map_max + bytes_free(kv);
+    uint64_t need = b->bytes + b->bytes / 4 + kv_reserve(kv), used = kv_bytes_used(kv);
+    return used + need > kv->map_max && used + need > kv->map_max + free_page_bytes(kv);
 }
 
 static uint64_t headroom(struct kv *kv)
@@ -235,7 +231,7 @@ static int commit_txn(struct kv *kv, struct kv_batch *b, bool freeing)
         return 0;
     if (!kv->env && (rc = reopen_env(kv)))
         return rc == -ENOMEM ? ERR_ADDRESS_SPACE : rc;
-    if (!freeing && beyond_limit(kv, b))
+    if (!freeing && is_beyond_limit(kv, b))
         return ERR_STORE_FULL;
     if (kv_bytes_used(kv) + b->bytes * 2 + headroom(kv) > kv_map_size(kv) && (rc = grow_map(kv)) &&
         !kv->env)
@@ -244,16 +240,14 @@ static int commit_txn(struct kv *kv, struct kv_batch *b, bool freeing)
         kv_inside = kv;
         rc = apply_batch(kv, b);
         kv_inside = NULL;
-        if (rc != MDB_MAP_FULL || tries == 20)
+        if (rc != MDB_MAP_FULL || tries == GROW_TRIES)
             break;
         rc = grow_map(kv);
         if (rc)
             return rc;
     }
-    if (rc && is_dead(kv))
-        reopen_env(
-            /* at once: no thread can read meanwhile. If it fails, the next commit tries again */
-            kv);
+    if (rc && env_is_unusable(kv)) /* no thread can read meanwhile */
+        reopen_env(kv);            /* if it fails, the next commit tries again */
     if (rc == EIO && disk_is_full(kv))
         rc = ENOSPC;
     if (kv_code(rc) == ERR_CORRUPT)

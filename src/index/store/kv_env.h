@@ -1,5 +1,5 @@
-/* kv_env.h - the inside of kv.h: kv.c opens and closes, kv_commit.c writes, kv_read.c reads. The
- * only callers of LMDB. */
+/* kv_env.h - private to the kv files, the only callers of LMDB: kv.c opens and closes it,
+ * kv_commit.c writes, kv_read.c reads. */
 #ifndef DFTRACERD_INDEX_STORE_KV_ENV_H
 #define DFTRACERD_INDEX_STORE_KV_ENV_H
 
@@ -19,17 +19,17 @@ struct kv {
     /* map_max, or more if the file was larger already: deleting must be possible */
     uint64_t map_top;
     bool read_only;
-    /* Held for reading while a read transaction is open, for writing while the map moves. Readers
-     * are preferred, since a thread may hold two reads. So that the map can move although there
-     * always is a reader, new readers wait at the turnstile; but not for ever, since a thread that
+    /* Held for reading while a read transaction is open, for writing while the map moves.
+     * Readers are preferred, since a thread may hold two reads. `map_moves` makes new readers
+     * pause, because otherwise there might always be one; but not for ever, since a thread that
      * holds a read may be waiting for them. */
-    pthread_rwlock_t gate;
-    atomic_bool moving; /* the turnstile is closed */
-    pthread_mutex_t pool_lock;
-    MDB_txn *pool[KV_POOL_MAX];
+    pthread_rwlock_t map_lock;
+    atomic_bool map_moves;      /* a thread has map_lock for writing, or waits for it */
+    pthread_mutex_t pool_lock;  /* guards the next members */
+    MDB_txn *pool[KV_POOL_MAX]; /* idle read transactions */
     unsigned pooled;
     atomic_uint reads; /* number of open reads */
-    /* NULL if unknown. They change while the gate is held for writing. */
+    /* bounds of the map, NULL if unknown; written with map_lock held for writing */
     const char *map_at, *map_end;
     atomic_bool broken; /* inconsistent pages of LMDB have been found */
 };
@@ -39,7 +39,7 @@ struct kv_read {
     MDB_txn *txn;
     /* end of the data in the map that this read may point to; NULL: unknown */
     const char *data_end;
-    bool borrowed;         /* the transaction is that of an outer read */
+    bool borrowed;         /* `txn` is that of an outer read */
     struct kv_read *outer; /* outer read of the same thread */
 };
 
@@ -48,11 +48,11 @@ struct kv_read {
 /* Maps a return code of LMDB to one of kv.h. */
 int kv_code(int rc);
 /* Reopens the environment with a map of `size`, or less if that is not possible. On failure kv->env
- * is NULL. The caller holds the gate for writing. Returns 0, or an error as kv_open. */
+ * is NULL. The caller holds map_lock for writing. Returns 0, or an error as kv_open. */
 int kv_reopen(struct kv *kv, uint64_t size);
-/* Ends idle transactions. The caller holds the gate for writing, or is alone. */
-void kv_drain(struct kv *kv);
-/* Returns the bytes of pages in use. The caller holds the gate, or is the writer. */
+/* Ends the idle read transactions. The caller holds map_lock for writing, or is the only thread. */
+void kv_abort_idle(struct kv *kv);
+/* Returns the bytes of pages in use. The caller holds map_lock, or is the writer. */
 uint64_t kv_bytes_used(struct kv *kv);
 /* Returns the bytes of a limited file that are reserved for deletions. */
 uint64_t kv_reserve(const struct kv *kv);
@@ -69,7 +69,7 @@ bool kv_has_sum(enum kv_table t);
 
 /* the store in which the calling thread is inside LMDB, or NULL */
 extern _Thread_local struct kv *kv_inside;
-/* must be called after the environment was opened, or its map has moved */
+/* Finds the bounds of the map, after the environment was opened or its map has moved. */
 void kv_find_map(struct kv *kv);
 void kv_watch_faults(struct kv *kv);
 void kv_ignore_faults(struct kv *kv);

@@ -12,8 +12,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FAULT_SLACK (1 << 20) /* distance from the map that counts: sizes in pages have 16 bits */
-
+/* A fault so near to the map, in bytes, is one of LMDB: offsets in pages have 16 bits. */
+#define FAULT_SLACK (1 << 20)
 #define WATCHED_MAX 64 /* maximum number of stores of a process that are marked */
 
 static _Atomic(struct kv *) watched[WATCHED_MAX];
@@ -58,7 +58,7 @@ void kv_mark_corrupt(struct kv *kv)
 }
 
 /* Signal safe. Returns NULL if the fault is not one of LMDB. */
-static struct kv *kv_of_fault(const char *at)
+static struct kv *find_store(const char *at)
 {
     if (kv_inside)
         return kv_inside;
@@ -73,7 +73,7 @@ static struct kv *kv_of_fault(const char *at)
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    struct kv *kv = kv_of_fault(number == SIGABRT ? NULL : info->si_addr);
+    struct kv *kv = find_store(number == SIGABRT ? NULL : info->si_addr);
 
     (void)context;
     if (kv)
@@ -83,7 +83,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
             sigaction(number, &before[i], NULL); /* the fault occurs again when this returns */
 }
 
-static bool put_watched(struct kv *from, struct kv *to)
+static bool replace_watched(struct kv *from, struct kv *to)
 {
     for (size_t i = 0; i < WATCHED_MAX; i++) {
         struct kv *expected = from;
@@ -100,7 +100,7 @@ void kv_watch_faults(struct kv *kv)
 
     sigemptyset(&action.sa_mask);
     pthread_mutex_lock(&watched_lock);
-    bool first = !kv->read_only && put_watched(NULL, kv) && watched_count++ == 0;
+    bool first = !kv->read_only && replace_watched(NULL, kv) && watched_count++ == 0;
     for (size_t i = 0; i < sizeof signals / sizeof *signals && first; i++)
         sigaction(signals[i], &action, &before[i]);
     pthread_mutex_unlock(&watched_lock);
@@ -109,7 +109,7 @@ void kv_watch_faults(struct kv *kv)
 void kv_ignore_faults(struct kv *kv)
 {
     pthread_mutex_lock(&watched_lock);
-    bool last = put_watched(kv, NULL) && --watched_count == 0;
+    bool last = replace_watched(kv, NULL) && --watched_count == 0;
     for (size_t i = 0; i < sizeof signals / sizeof *signals && last; i++)
         sigaction(signals[i], &before[i], NULL);
     pthread_mutex_unlock(&watched_lock);

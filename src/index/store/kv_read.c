@@ -9,52 +9,46 @@
 #include <time.h>
 #include <xxhash.h>
 
-#define TURNSTILE_NS 100000000
-/* maximum time that a read waits for an environment that is being reopened */
-#define REOPEN_NS 3000000000LL
+#define MOVE_NS 100000000      /* maximum time that a read waits for the map to move */
+#define REOPEN_NS 3000000000LL /* the same, for the environment to be reopened */
 
-static _Thread_local struct kv_read *innermost;
+static _Thread_local struct kv_read *innermost; /* open read of the thread; see kv_read.outer */
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-/* `held`: a read of the calling thread, which therefore must not wait long. Waiting for the lock
- * with a timeout would depend on the wall clock. */
-static void pass_gate(struct kv *kv, const struct kv_read *unreadable_dirs)
+/* Acquires map_lock for reading. `outer`: a read that the thread has already, so the map cannot
+ * move and waiting for it would be in vain; or NULL. A timeout of the lock would depend on the
+ * wall clock. */
+static void map_lock_read(struct kv *kv, const struct kv_read *outer)
 {
-    if (atomic_load(&kv->moving) && !unreadable_dirs) {
-        int64_t until = clock_mono_ns() + TURNSTILE_NS;
+    if (atomic_load(&kv->map_moves) && !outer) {
+        int64_t until = clock_mono_ns() + MOVE_NS;
 
-        while (atomic_load(&kv->moving) && clock_mono_ns() < until)
+        while (atomic_load(&kv->map_moves) && clock_mono_ns() < until)
             nanosleep(&(struct timespec){0, 500000}, NULL);
     }
-    pthread_rwlock_rdlock(&kv->gate);
+    pthread_rwlock_rdlock(&kv->map_lock);
 }
 
-static int txn_renew(struct kv *kv, MDB_txn **ret)
+static int txn_begin(struct kv *kv, MDB_txn **ret)
 {
     MDB_txn *txn = NULL;
-    int rc;
 
     pthread_mutex_lock(&kv->pool_lock);
     if (kv->pooled > 0)
         txn = kv->pool[--kv->pooled];
     pthread_mutex_unlock(&kv->pool_lock);
-    if (txn) {
-        rc = mdb_txn_renew(txn);
-        if (rc) {
-            mdb_txn_abort(txn);
-            return rc;
-        }
-    } else {
-        rc = mdb_txn_begin(kv->env, NULL, MDB_RDONLY, &txn);
-        if (rc)
-            return rc;
-    }
-    *ret = txn;
-    return 0;
+    if (!txn)
+        return mdb_txn_begin(kv->env, NULL, MDB_RDONLY, ret);
+    int rc = mdb_txn_renew(txn);
+    if (rc)
+        mdb_txn_abort(txn);
+    else
+        *ret = txn;
+    return rc;
 }
 
-static struct kv_read *unreadable_dirs_read(const struct kv *kv)
+static struct kv_read *find_outer(const struct kv *kv)
 {
     struct kv_read *r = innermost;
 
@@ -63,19 +57,19 @@ static struct kv_read *unreadable_dirs_read(const struct kv *kv)
     return r;
 }
 
-/* Needed only in a process that inspects: the daemon has made the map grow. Size 0 adopts the size
- * of the file. */
-static int follow_map(struct kv *kv, MDB_txn **ret)
+/* Needed only in a process that inspects, when the daemon has made the map grow. Size 0 adopts the
+ * size of the file. */
+static int adopt_map_size(struct kv *kv, MDB_txn **ret)
 {
-    pthread_rwlock_unlock(&kv->gate);
-    pthread_rwlock_wrlock(&kv->gate);
-    kv_drain(kv);
+    pthread_rwlock_unlock(&kv->map_lock);
+    pthread_rwlock_wrlock(&kv->map_lock);
+    kv_abort_idle(kv);
     if (kv->env && mdb_env_set_mapsize(kv->env, 0))
         kv_reopen(kv, 0);
     kv_find_map(kv);
-    pthread_rwlock_unlock(&kv->gate);
-    pthread_rwlock_rdlock(&kv->gate);
-    return kv->env ? txn_renew(kv, ret) : ENOMEM;
+    pthread_rwlock_unlock(&kv->map_lock);
+    pthread_rwlock_rdlock(&kv->map_lock);
+    return kv->env ? txn_begin(kv, ret) : ENOMEM;
 }
 
 /* The environment is unusable until the writer has reopened it, which it does as soon as there are
@@ -85,10 +79,10 @@ static int await_reopening(struct kv *kv, MDB_txn **ret)
     int rc = MDB_PANIC;
 
     for (int64_t end = clock_mono_ns() + REOPEN_NS; rc == MDB_PANIC && clock_mono_ns() < end;) {
-        pthread_rwlock_unlock(&kv->gate);
+        pthread_rwlock_unlock(&kv->map_lock);
         nanosleep(&(struct timespec){0, 2000000}, NULL);
-        pass_gate(kv, NULL);
-        rc = kv->env ? txn_renew(kv, ret) : MDB_PANIC;
+        map_lock_read(kv, NULL);
+        rc = kv->env ? txn_begin(kv, ret) : MDB_PANIC;
     }
     return rc == MDB_PANIC ? EIO : rc;
 }
@@ -108,25 +102,25 @@ static const char *end_of_data(struct kv *kv)
 
 int kv_read_begin(struct kv *kv, struct kv_read **ret)
 {
-    struct kv_read *r = calloc(1, sizeof *r), *unreadable_dirs = unreadable_dirs_read(kv);
+    struct kv_read *r = calloc(1, sizeof *r), *outer = find_outer(kv);
     int rc;
 
     if (!r)
         return -ENOMEM;
     r->kv = kv;
-    pass_gate(kv, unreadable_dirs);
-    rc = kv->env ? txn_renew(kv, &r->txn) : MDB_PANIC;
-    if (rc == MDB_MAP_RESIZED && !unreadable_dirs)
-        rc = follow_map(kv, &r->txn);
-    if (rc == MDB_PANIC && !unreadable_dirs)
+    map_lock_read(kv, outer);
+    rc = kv->env ? txn_begin(kv, &r->txn) : MDB_PANIC;
+    if (rc == MDB_MAP_RESIZED && !outer)
+        rc = adopt_map_size(kv, &r->txn);
+    if (rc == MDB_PANIC && !outer)
         rc = await_reopening(kv, &r->txn);
-    if (rc && unreadable_dirs) { /* this read sees at least what the caller's outer read sees */
-        r->txn = unreadable_dirs->txn;
+    if (rc && outer) { /* this read sees at least what the caller's outer read sees */
+        r->txn = outer->txn;
         r->borrowed = true;
         rc = 0;
     }
     if (rc) {
-        pthread_rwlock_unlock(&kv->gate);
+        pthread_rwlock_unlock(&kv->map_lock);
         free(r);
         return kv_code(rc);
     }
@@ -139,7 +133,7 @@ int kv_read_begin(struct kv *kv, struct kv_read **ret)
 }
 
 /* Passes the transaction to a read that borrowed it, if there is one. */
-static bool hand_over(const struct kv_read *from)
+static bool txn_pass_on(const struct kv_read *from)
 {
     for (struct kv_read *r = innermost; r; r = r->outer) {
         if (r->txn == from->txn && r->borrowed) {
@@ -150,7 +144,7 @@ static bool hand_over(const struct kv_read *from)
     return from->borrowed;
 }
 
-static void give_back(struct kv *kv, MDB_txn *txn)
+static void txn_release(struct kv *kv, MDB_txn *txn)
 {
     mdb_txn_reset(txn);
     pthread_mutex_lock(&kv->pool_lock);
@@ -174,15 +168,15 @@ void kv_read_end(struct kv_read *r)
     assert(*at); /* a read ends on the thread that began it */
     *at = r->outer;
     atomic_fetch_sub(&r->kv->reads, 1);
-    if (!hand_over(r))
-        give_back(r->kv, r->txn);
-    pthread_rwlock_unlock(&r->kv->gate);
+    if (!txn_pass_on(r))
+        txn_release(r->kv, r->txn);
+    pthread_rwlock_unlock(&r->kv->map_lock);
     free(r);
 }
 
-/* ---- how full it is -------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
-static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
+static uint64_t tree_pages(MDB_txn *txn, MDB_dbi dbi)
 {
     MDB_stat st = {0};
 
@@ -194,11 +188,11 @@ static uint64_t pages_of(MDB_txn *txn, MDB_dbi dbi)
  * list of tables (1) are trees. */
 static void count_pages(struct kv *kv, MDB_txn *txn, struct kv_stat *ret)
 {
-    uint64_t taken = 2 + pages_of(txn, 0) + pages_of(txn, 1);
+    uint64_t used = 2 + tree_pages(txn, 0) + tree_pages(txn, 1);
 
     for (unsigned t = 0; t < KV_TABLES; t++)
-        taken += ret->table[t] = pages_of(txn, kv->dbi[t]);
-    ret->free = ret->pages > taken ? ret->pages - taken : 0;
+        used += ret->table_pages[t] = tree_pages(txn, kv->dbi[t]);
+    ret->free_pages = ret->pages > used ? ret->pages - used : 0;
 }
 
 bool kv_stat(struct kv *kv, struct kv_stat *ret)
@@ -206,24 +200,23 @@ bool kv_stat(struct kv *kv, struct kv_stat *ret)
     MDB_envinfo info;
     MDB_stat st;
     MDB_txn *txn = NULL;
-    bool there;
 
     *ret = (struct kv_stat){.readers = atomic_load(&kv->reads)};
-    pthread_rwlock_rdlock(&kv->gate);
-    there = kv->env && txn_renew(kv, &txn) == 0;
-    if (there) {
+    pthread_rwlock_rdlock(&kv->map_lock);
+    bool available = kv->env && txn_begin(kv, &txn) == 0;
+    if (available) {
         mdb_env_info(kv->env, &info);
         mdb_env_stat(kv->env, &st);
         ret->page_bytes = st.ms_psize;
         ret->pages = (uint64_t)info.me_last_pgno + 1;
         ret->map_bytes = info.me_mapsize;
-        ret->slots = info.me_numreaders;
-        ret->slots_max = info.me_maxreaders;
+        ret->reader_slots = info.me_numreaders;
+        ret->reader_slots_max = info.me_maxreaders;
         count_pages(kv, txn, ret);
-        give_back(kv, txn);
+        txn_release(kv, txn);
     }
-    pthread_rwlock_unlock(&kv->gate);
-    return there;
+    pthread_rwlock_unlock(&kv->map_lock);
+    return available;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -256,20 +249,21 @@ bool kv_is_broken(const struct kv *kv)
 }
 
 /* A corrupt page may contain any position and length of a value. */
-static bool is_in_file(const struct kv_read *r, const MDB_val *v)
+static bool is_in_map(const struct kv_read *r, const MDB_val *v)
 {
     const char *at = v->mv_data, *begin = r->kv->map_at, *end = r->data_end;
 
     return !end || (at >= begin && at <= end && v->mv_size <= (size_t)(end - at));
 }
 
-static int take_value(const struct kv_read *r, enum kv_table t, const MDB_val *key,
-                      const MDB_val *value, struct text *ret)
+/* Sets *ret to the value without its checksum. Returns ERR_CORRUPT if that does not match. */
+static int check_value(const struct kv_read *r, enum kv_table t, const MDB_val *key,
+                       const MDB_val *value, struct text *ret)
 {
     const char *data = value->mv_data;
     uint64_t sum;
 
-    if (!is_in_file(r, value))
+    if (!is_in_map(r, value))
         return ERR_CORRUPT;
     if (!kv_has_sum(t)) {
         *ret = (struct text){data, value->mv_size};
@@ -289,7 +283,7 @@ int kv_get(struct kv_read *r, enum kv_table t, const struct kv_key *key, struct 
     int rc = mdb_get(r->txn, r->kv->dbi[t], &k, &v);
     kv_inside = NULL;
 
-    return rc ? read_code(r->kv, rc) : take_value(r, t, &k, &v, ret);
+    return rc ? read_code(r->kv, rc) : check_value(r, t, &k, &v, ret);
 }
 
 uint64_t kv_count(struct kv_read *r, enum kv_table t)
@@ -323,26 +317,23 @@ bool kv_next(struct kv_cursor *c)
 {
     MDB_val k = {c->prefix.len, c->prefix.data}, v;
     struct kv *kv = c->read->kv;
-    int rc;
 
     if (c->error || !c->cursor)
         return false;
-    if (!c->begun && c->prefix.len == 0)
-        rc = cursor_get(c->read->kv, c->cursor, &k, &v, MDB_FIRST);
-    else
-        rc = cursor_get(c->read->kv, c->cursor, &k, &v, c->begun ? MDB_NEXT : MDB_SET_RANGE);
+    MDB_cursor_op first = c->prefix.len ? MDB_SET_RANGE : MDB_FIRST;
+    int rc = cursor_get(kv, c->cursor, &k, &v, c->begun ? MDB_NEXT : first);
     c->begun = true;
     c->key = (struct text){NULL, 0};
     if (rc == MDB_NOTFOUND)
         return false;
     c->error = read_code(kv, rc);
-    if (rc == 0 && !is_in_file(c->read, &k))
+    if (rc == 0 && !is_in_map(c->read, &k))
         c->error = ERR_CORRUPT;
     if (c->error || k.mv_size < c->prefix.len ||
         memcmp(k.mv_data, c->prefix.data, c->prefix.len) != 0)
         return false;
     c->key = (struct text){k.mv_data, k.mv_size};
-    c->error = take_value(c->read, c->table, &k, &v, &c->value);
+    c->error = check_value(c->read, c->table, &k, &v, &c->value);
     return c->error == 0;
 }
 
@@ -373,16 +364,16 @@ int kv_find_below(struct kv_read *r, enum kv_table t, const struct kv_key *key, 
     rc = cursor_get(r->kv, cursor, &k, &v, MDB_SET_RANGE);
     if (rc == MDB_NOTFOUND)
         rc = cursor_get(r->kv, cursor, &k, &v, MDB_LAST);
-    else if (rc == 0 && (k.mv_size != key->len || !is_in_file(r, &k) ||
+    else if (rc == 0 && (k.mv_size != key->len || !is_in_map(r, &k) ||
                          memcmp(k.mv_data, key->data, key->len) != 0))
         rc = cursor_get(r->kv, cursor, &k, &v, MDB_PREV);
     mdb_cursor_close(cursor);
     if (rc)
         return read_code(r->kv, rc);
-    if (!is_in_file(r, &k))
+    if (!is_in_map(r, &k))
         return ERR_CORRUPT;
     if (k.mv_size < prefix_len || memcmp(k.mv_data, key->data, prefix_len) != 0)
         return -ENOENT;
     *ret_key = (struct text){k.mv_data, k.mv_size};
-    return take_value(r, t, &k, &v, ret_value);
+    return check_value(r, t, &k, &v, ret_value);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PAGE = 4096, PAGES = TEXTS_STORED / PAGE };
+enum { PAGE = 4096 /* ids */, PAGES = TEXTS_STORED / PAGE };
 
 struct text_ids {
     _Atomic(uint32_t *) pages[PAGES];
@@ -30,7 +30,7 @@ uint32_t text_ids_get(const struct text_ids *ids, uint32_t id)
     return atomic_load_explicit(&ids->pages[id / PAGE], memory_order_relaxed)[id % PAGE];
 }
 
-uint32_t text_ids_put(const struct texts *t, uint32_t from, struct buf *out)
+uint32_t text_ids_encode(const struct texts *t, uint32_t from, struct buf *out)
 {
     uint32_t to = texts_count(t);
 
@@ -56,7 +56,7 @@ static int append_id(struct text_ids *ids, uint32_t id)
     return 0;
 }
 
-int text_ids_take(struct text_ids *ids, struct texts *here, struct rec *r)
+int text_ids_decode(struct text_ids *ids, struct texts *here, struct rec *r)
 {
     uint64_t from = rec_u(r), count = rec_count(r, 1), known = atomic_load(&ids->count);
     int rc = from <= known ? 0 : ERR_CORRUPT;

@@ -9,22 +9,22 @@
 
 enum {
     STRIPES = 64,
-    PAGE = 4096,
+    PAGE = 4096, /* texts */
     PAGES_STORED = TEXTS_STORED / PAGE,
     PAGES_LOCAL = 16384,
-    BLOCK = 256 * 1024,
-    SHORT = 32
+    BLOCK = 256 * 1024, /* bytes of texts that are allocated at a time */
+    COST_MIN = 32       /* bytes that a text takes at least */
 };
 
 struct slot { /* contains the text: a look-up reads few cache lines */
     uint64_t hash;
     const char *ptr;
-    uint32_t len, id_plus;
+    uint32_t len, id_plus; /* id + 1; 0: free */
 };
 struct stripe {
     pthread_mutex_t lock;
     struct slot *slots;
-    uint32_t mask, used;
+    uint32_t mask, used; /* number of slots - 1; slots that are not free */
 } __attribute__((aligned(64)));
 
 struct space { /* texts with one kind of ids, dense */
@@ -44,7 +44,7 @@ struct texts {
     pthread_mutex_t grow; /* guards spaces and blocks */
     struct space stored, local;
     struct block *blocks;
-    uint64_t stored_bytes, stored_max; /* set by texts_limit */
+    uint64_t stored_bytes, stored_max; /* stored_max: see texts_limit */
     uint64_t local_bytes;
     /* flushed: ids below are in a batch or the store; committed: in the store */
     uint32_t flushed, committed;
@@ -118,15 +118,13 @@ uint32_t texts_count(const struct texts *t)
     return atomic_load_explicit(&t->stored.count, memory_order_acquire);
 }
 
-/* Under grow. */
-static char *keep_bytes(struct texts *t, struct text text)
+/* Copies the bytes into a block. Under `grow`. */
+static char *copy_bytes(struct texts *t, struct text text)
 {
     struct block *b = t->blocks;
-    char *out;
 
     if (!b || b->size - b->used < text.len + 1) {
         size_t size = text.len + 1 > BLOCK ? text.len + 1 : BLOCK;
-
         b = malloc(sizeof *b + size);
         if (!b)
             return NULL;
@@ -135,7 +133,7 @@ static char *keep_bytes(struct texts *t, struct text text)
         b->next = t->blocks;
         t->blocks = b;
     }
-    out = b->data + b->used;
+    char *out = b->data + b->used;
     if (text.len)
         memcpy(out, text.ptr, text.len);
     out[text.len] = 0; /* versions and paths are printed as C strings */
@@ -143,23 +141,21 @@ static char *keep_bytes(struct texts *t, struct text text)
     return out;
 }
 
-/* Under grow. */
+/* Returns the id of a new text; INDEX_NO_TEXT if the space or memory is full. Under `grow`. */
 static uint32_t space_add(struct texts *t, struct space *s, struct text text)
 {
     uint32_t index = atomic_load_explicit(&s->count, memory_order_relaxed);
-    struct text *page;
-    char *bytes;
 
     if (index / PAGE >= s->page_count)
         return INDEX_NO_TEXT;
-    page = atomic_load_explicit(&s->pages[index / PAGE], memory_order_relaxed);
+    struct text *page = atomic_load_explicit(&s->pages[index / PAGE], memory_order_relaxed);
     if (!page) {
         page = malloc(PAGE * sizeof *page);
         if (!page)
             return INDEX_NO_TEXT;
         atomic_store_explicit(&s->pages[index / PAGE], page, memory_order_release);
     }
-    bytes = keep_bytes(t, text);
+    char *bytes = copy_bytes(t, text);
     if (!bytes)
         return INDEX_NO_TEXT;
     page[index % PAGE] = (struct text){bytes, text.len};
@@ -168,23 +164,23 @@ static uint32_t space_add(struct texts *t, struct space *s, struct text text)
 }
 
 /* With a limit, a text also counts the memory that it takes besides its bytes. */
-static uint64_t cost_of(const struct texts *t, struct text text)
+static uint64_t text_cost(const struct texts *t, struct text text)
 {
-    return t->stored_max == TEXTS_STORED_BYTES || text.len > SHORT ? text.len : SHORT;
+    return t->stored_max == TEXTS_STORED_BYTES || text.len > COST_MIN ? text.len : COST_MIN;
 }
 
-static uint32_t make_id(struct texts *t, struct text text, bool any)
+static uint32_t assign_id(struct texts *t, struct text text, bool with_local)
 {
     uint32_t id = INDEX_NO_TEXT;
 
     pthread_mutex_lock(&t->grow);
-    if (texts_count(t) < TEXTS_STORED && t->stored_bytes + cost_of(t, text) <= t->stored_max) {
+    if (texts_count(t) < TEXTS_STORED && t->stored_bytes + text_cost(t, text) <= t->stored_max) {
         id = space_add(t, &t->stored, text);
         if (id != INDEX_NO_TEXT)
-            t->stored_bytes += cost_of(t, text);
-    } else if (any) {
+            t->stored_bytes += text_cost(t, text);
+    } else if (with_local) {
         id = space_add(t, &t->local, text);
-        t->local_bytes += cost_of(t, text);
+        t->local_bytes += text_cost(t, text);
     }
     pthread_mutex_unlock(&t->grow);
     return id;
@@ -197,7 +193,6 @@ static struct slot *find_slot(const struct stripe *s, uint64_t hash, struct text
 
     for (;; i = (i + 1) & s->mask) {
         struct slot *slot = &s->slots[i];
-
         if (slot->id_plus == 0)
             return slot;
         if (slot->hash == hash && slot->len == text.len &&
@@ -215,7 +210,6 @@ static int stripe_grow(struct stripe *s)
         return -ENOMEM;
     for (uint32_t i = 0; s->slots && i <= s->mask; i++) {
         uint32_t to = (uint32_t)(s->slots[i].hash >> 6) & (size - 1);
-
         if (s->slots[i].id_plus == 0)
             continue;
         while (slots[to].id_plus)
@@ -228,7 +222,7 @@ static int stripe_grow(struct stripe *s)
     return 0;
 }
 
-static uint32_t add_text(struct texts *t, struct text text, uint64_t hash, bool any)
+static uint32_t add_text(struct texts *t, struct text text, uint64_t hash, bool with_local)
 {
     struct stripe *s = &t->stripes[hash % STRIPES];
     uint32_t id = INDEX_NO_TEXT;
@@ -240,10 +234,10 @@ static uint32_t add_text(struct texts *t, struct text text, uint64_t hash, bool 
     slot = find_slot(s, hash, text);
     if (slot->id_plus) {
         id = slot->id_plus - 1;
-        if (!any && id >= TEXTS_LOCAL)
+        if (!with_local && id >= TEXTS_LOCAL)
             id = INDEX_NO_TEXT;
     } else if (s->used + 1 <= s->mask) {
-        id = make_id(t, text, any);
+        id = assign_id(t, text, with_local);
         if (id != INDEX_NO_TEXT) {
             *slot = (struct slot){hash, texts_get(t, id).ptr, (uint32_t)text.len, id + 1};
             s->used++;
@@ -271,12 +265,10 @@ void texts_limit(struct texts *t, uint64_t bytes)
 
 uint32_t texts_add_name(struct texts *t, struct text text)
 {
-    bool room;
-
     pthread_mutex_lock(&t->grow);
-    room = t->stored_max == TEXTS_STORED_BYTES || t->local_bytes < t->stored_max;
+    bool has_space = t->stored_max == TEXTS_STORED_BYTES || t->local_bytes < t->stored_max;
     pthread_mutex_unlock(&t->grow);
-    return room ? texts_add_any(t, text) : texts_find(t, text);
+    return has_space ? texts_add_any(t, text) : texts_find(t, text);
 }
 
 /* Prefetches the slot where a text of this hash may be, or the text that is there. */
@@ -287,7 +279,6 @@ static void prefetch(struct texts *t, uint64_t hash, bool bytes)
     pthread_mutex_lock(&s->lock);
     if (s->slots) {
         uint32_t i = (uint32_t)(hash >> 6) & s->mask;
-
         while (bytes && s->slots[i].id_plus && s->slots[i].hash != hash)
             i = (i + 1) & s->mask;
         __builtin_prefetch(bytes ? (const void *)s->slots[i].ptr : &s->slots[i]);
@@ -324,40 +315,30 @@ uint32_t texts_find(struct texts *t, struct text text)
 
 /* One checksum covers all texts, in table `meta`: eight bytes for each would be a tenth of the
  * table. */
-static uint64_t sum_of(struct text text, uint32_t id)
+static uint64_t text_sum(struct text text, uint32_t id)
 {
     return text_hash(text) * (2ull * id + 1);
 }
 
-static struct kv_key sum_key(void)
-{
-    struct kv_key key = {0};
-
-    kv_key_bytes(&key, "texts", 5);
-    return key;
-}
-
 static void put_sum(const struct texts *t, struct kv_batch *b)
 {
-    struct kv_key key = sum_key();
+    struct kv_key key = kv_key_of_name("texts");
     struct buf value = {0};
 
     rec_put_u(&value, t->flushed);
     rec_put_u(&value, t->flushed_sum);
     kv_put_buf(b, KV_META, &key, &value);
-    buf_done(&value);
 }
 
 static bool sum_is_right(const struct texts *t, struct kv_read *r)
 {
-    struct kv_key key = sum_key();
+    struct kv_key key = kv_key_of_name("texts");
     struct text value;
-    struct rec rec;
     int rc = kv_get(r, KV_META, &key, &value);
 
     if (rc)
         return rc == -ENOENT && t->flushed == 0;
-    rec = rec_of(value);
+    struct rec rec = rec_of(value);
     return rec_u(&rec) == t->flushed && rec_u(&rec) == t->flushed_sum && !rec.bad;
 }
 
@@ -369,9 +350,8 @@ void texts_flush(struct texts *t, struct kv_batch *b)
     for (; t->flushed < count; t->flushed++) {
         struct kv_key key = kv_key_of_u32(t->flushed);
         struct text text = texts_get(t, t->flushed);
-
         kv_put(b, KV_TEXT, &key, text.ptr, text.len);
-        t->flushed_sum += sum_of(text, t->flushed);
+        t->flushed_sum += text_sum(text, t->flushed);
     }
     if (any)
         put_sum(t, b);
@@ -389,8 +369,8 @@ void texts_lost(struct texts *t)
     t->flushed_sum = t->committed_sum;
 }
 
-/* The table was filled when the process could use more memory. */
-static bool is_full(const struct texts *t)
+/* Returns whether the table was filled by a process that could use more memory. */
+static bool exceeds_limit(const struct texts *t)
 {
     return t->stored_max < TEXTS_STORED_BYTES && t->stored_bytes >= t->stored_max - BLOCK;
 }
@@ -411,10 +391,10 @@ int texts_load(struct texts *t, struct kv_read *r)
             break;
         }
         if (texts_add(t, c.value) != next) {
-            c.error = is_full(t) ? ERR_MEMORY_LIMIT : ERR_CORRUPT;
+            c.error = exceeds_limit(t) ? ERR_MEMORY_LIMIT : ERR_CORRUPT;
             break;
         }
-        t->flushed_sum += sum_of(c.value, next++);
+        t->flushed_sum += text_sum(c.value, next++);
     }
     kv_end(&c);
     t->stored_max = max;

@@ -6,17 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct trace_value *value_of(const struct trace_event *e, uint16_t field)
+static const struct trace_value *find_value(const struct trace_event *e, uint16_t field)
 {
-    for (uint32_t i = 0; i < e->count; i++) {
+    for (uint32_t i = 0; i < e->count; i++)
         if (e->values[i].field == field)
             return &e->values[i];
-    }
     return NULL;
 }
 
 /* Returns a value as text; numbers as decimal text in `scratch` (32 bytes). Empty if absent. */
-static struct text text_of_value(const struct trace_value *v, char *scratch)
+static struct text value_text(const struct trace_value *v, char *scratch)
 {
     if (!v)
         return (struct text){NULL, 0};
@@ -34,11 +33,10 @@ static struct text text_of_value(const struct trace_value *v, char *scratch)
 static uint32_t text_id(struct part *p, struct texts *texts, const struct trace_value *v)
 {
     char scratch[32];
-    uint32_t id;
 
     if (!v)
         return INDEX_NO_TEXT;
-    id = texts_add_any(texts, text_of_value(v, scratch));
+    uint32_t id = texts_add_any(texts, value_text(v, scratch));
     if (id == INDEX_NO_TEXT)
         p->error = -ENOMEM;
     return id;
@@ -52,14 +50,14 @@ static bool is_int(const struct trace_value *v)
 static void add_fact(struct part *p, struct texts *texts, const struct trace_event *e,
                      enum part_fact_kind kind, int64_t value)
 {
-    const struct trace_value *host = value_of(e, TRACE_FIELD_HHASH),
-                             *pid = value_of(e, TRACE_FIELD_PID);
+    const struct trace_value *host = find_value(e, TRACE_FIELD_HHASH),
+                             *pid = find_value(e, TRACE_FIELD_PID);
     struct part_fact f = {.kind = kind, .host_is_hash = host != NULL, .value = value};
 
     if (!is_int(pid))
         return;
     f.pid = pid->i;
-    f.host = text_id(p, texts, host ? host : value_of(e, TRACE_FIELD_HOSTNAME));
+    f.host = text_id(p, texts, host ? host : find_value(e, TRACE_FIELD_HOSTNAME));
     if (vec_push(&p->facts, f) < 0)
         p->error = -ENOMEM;
 }
@@ -67,37 +65,36 @@ static void add_fact(struct part *p, struct texts *texts, const struct trace_eve
 static void add_text_fact(struct part *p, struct texts *texts, const struct trace_event *e,
                           enum part_fact_kind kind, uint16_t field)
 {
-    const struct trace_value *v = value_of(e, field);
+    const struct trace_value *v = find_value(e, field);
 
     if (v)
         add_fact(p, texts, e, kind, text_id(p, texts, v));
 }
 
-static void see_unit(struct part *p, struct text unit)
+static void record_unit(struct part *p, struct text unit)
 {
     static const char *const names[] = {
         [TRACE_US] = "US", [TRACE_NS] = "NS", [TRACE_MS] = "MS", [TRACE_SEC] = "SEC"};
 
-    for (uint8_t i = 0; i < 4 && !p->unit_seen; i++) {
+    for (uint8_t i = 0; i < 4 && !p->unit_seen; i++)
         if (text_eq_nocase(unit, text_of(names[i])))
             p->unit_seen = i + 1;
-    }
 }
 
 /* ---- metadata records ------------------------------------------------------------------------ */
 
-static bool kind_of(struct text name, uint8_t *ret)
-{
-    static const struct text names[] = {[INDEX_FH] = {"FH", 2},
-                                        [INDEX_HH] = {"HH", 2},
-                                        [INDEX_SH] = {"SH", 2},
-                                        [INDEX_THREAD_NAME] = {"thread_name", 11},
-                                        [INDEX_PROCESS_NAME] = {"process_name", 12},
-                                        [INDEX_PR] = {"PR", 2},
-                                        [INDEX_CM] = {"CM", 2}};
+const struct text metadata_kind_names[] = {[INDEX_FH] = {"FH", 2},
+                                           [INDEX_HH] = {"HH", 2},
+                                           [INDEX_SH] = {"SH", 2},
+                                           [INDEX_THREAD_NAME] = {"thread_name", 11},
+                                           [INDEX_PROCESS_NAME] = {"process_name", 12},
+                                           [INDEX_PR] = {"PR", 2},
+                                           [INDEX_CM] = {"CM", 2}};
 
-    for (uint8_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (text_eq(name, names[i])) {
+static bool find_kind(struct text name, uint8_t *ret)
+{
+    for (uint8_t i = 0; i <= INDEX_CM; i++) {
+        if (text_eq(name, metadata_kind_names[i])) {
             *ret = i;
             return true;
         }
@@ -106,7 +103,7 @@ static bool kind_of(struct text name, uint8_t *ret)
 }
 
 /* Appends the record as valid JSON, and a newline. */
-static void keep_line(struct part *p, const struct trace_event *e, const char *chunk_text)
+static void append_line(struct part *p, const struct trace_event *e, const char *chunk_text)
 {
     size_t before = p->lines.len;
 
@@ -131,13 +128,12 @@ static bool is_in_chunk(const struct trace_event *e, const char *chunk_text,
 
 static void assign_ids(struct part *p, struct texts *texts)
 {
-    struct part_waiting *w = p->waiting;
+    struct part_lookup *w = p->lookup;
     uint32_t ids[TEXTS_MANY];
 
     texts_add_many(texts, w->text, w->count, ids);
     for (uint32_t i = 0; i < w->count; i++) {
         struct index_name *n = &p->names.at[w->name[i / 2]];
-
         *(i % 2 ? &n->value : &n->hash) = ids[i];
         if (ids[i] == INDEX_NO_TEXT)
             p->error = -ENOMEM;
@@ -147,20 +143,20 @@ static void assign_ids(struct part *p, struct texts *texts)
 
 void part_end_metadata(struct part *p, struct texts *texts)
 {
-    if (p->waiting)
+    if (p->lookup)
         assign_ids(p, texts);
-    free(p->waiting);
-    p->waiting = NULL;
+    free(p->lookup);
+    p->lookup = NULL;
 }
 
 /* Defers the ids of hash and value. Returns false if the record is not of that kind. */
 static bool defer_ids(struct part *p, const struct trace_event *e, const char *chunk_text,
                       const struct trace_value *hash, const struct trace_value *value)
 {
-    struct part_waiting *w = p->waiting;
+    struct part_lookup *w = p->lookup;
 
     if (!is_in_chunk(e, chunk_text, hash) || !is_in_chunk(e, chunk_text, value) ||
-        (!w && !(w = p->waiting = calloc(1, sizeof *w))))
+        (!w && !(w = p->lookup = calloc(1, sizeof *w))))
         return false;
     w->name[w->count / 2] = (uint32_t)p->names.count;
     w->text[w->count++] = (struct text){hash->ptr, hash->len};
@@ -171,9 +167,9 @@ static bool defer_ids(struct part *p, const struct trace_event *e, const char *c
 static void add_name(struct part *p, struct texts *texts, const struct trace_event *e,
                      struct index_name n, const char *chunk_text)
 {
-    const struct trace_value *pid = value_of(e, TRACE_FIELD_PID),
-                             *hash = value_of(e, TRACE_FIELD_ARG_VALUE),
-                             *value = value_of(e, TRACE_FIELD_ARG_NAME);
+    const struct trace_value *pid = find_value(e, TRACE_FIELD_PID),
+                             *hash = find_value(e, TRACE_FIELD_ARG_VALUE),
+                             *value = find_value(e, TRACE_FIELD_ARG_NAME);
 
     n.pid = is_int(pid) ? pid->i : INT64_MIN;
     n.hash = n.value = INDEX_NO_TEXT;
@@ -187,31 +183,30 @@ static void add_name(struct part *p, struct texts *texts, const struct trace_eve
         n.value = text_id(p, texts, value);
     }
     p->names.at[p->names.count++] = n;
-    if (p->waiting && p->waiting->count == TEXTS_MANY)
+    if (p->lookup && p->lookup->count == TEXTS_MANY)
         assign_ids(p, texts);
-    keep_line(p, e, chunk_text);
+    append_line(p, e, chunk_text);
 }
 
-static void gather_metadata(struct part *p, struct texts *texts, const struct trace_event *e,
-                            struct text name, const char *chunk_text, uint32_t number, uint32_t row)
+static void add_record(struct part *p, struct texts *texts, const struct trace_event *e,
+                       struct text name, const char *chunk_text, uint32_t number, uint32_t row)
 {
     struct index_name n = {.chunk = number, .row = row};
     char key_scratch[32], value_scratch[32];
-    struct text key, value;
 
-    if (!kind_of(name, &n.kind))
+    if (!find_kind(name, &n.kind))
         return;
     add_name(p, texts, e, n, chunk_text);
     if (n.kind <= INDEX_THREAD_NAME)
         return;
-    key = text_of_value(value_of(e, TRACE_FIELD_ARG_NAME), key_scratch);
-    value = text_of_value(value_of(e, TRACE_FIELD_ARG_VALUE), value_scratch);
-    if (n.kind == INDEX_PROCESS_NAME && part_rank_of(key) != INT64_MIN)
-        add_fact(p, texts, e, FACT_RANK, part_rank_of(key));
-    if (n.kind == INDEX_PR && text_eq(key, TEXT("rank")) && part_rank_of(value) != INT64_MIN)
-        add_fact(p, texts, e, FACT_RANK, part_rank_of(value));
+    struct text key = value_text(find_value(e, TRACE_FIELD_ARG_NAME), key_scratch);
+    struct text value = value_text(find_value(e, TRACE_FIELD_ARG_VALUE), value_scratch);
+    if (n.kind == INDEX_PROCESS_NAME && part_parse_rank(key) != INT64_MIN)
+        add_fact(p, texts, e, FACT_RANK, part_parse_rank(key));
+    if (n.kind == INDEX_PR && text_eq(key, TEXT("rank")) && part_parse_rank(value) != INT64_MIN)
+        add_fact(p, texts, e, FACT_RANK, part_parse_rank(value));
     if (n.kind == INDEX_CM && text_eq(key, TEXT("time_metric")))
-        see_unit(p, value);
+        record_unit(p, value);
 }
 
 /* ---- start, end, fork ------------------------------------------------------------------------ */
@@ -220,24 +215,23 @@ static void gather_metadata(struct part *p, struct texts *texts, const struct tr
 static void record_version(struct part *p, struct texts *texts, const struct trace_value *v)
 {
     char out[64];
-    int len;
 
     if (!v || p->version != INDEX_NO_TEXT)
         return;
     if (v->type == TRACE_INT && v->i >= 0) {
-        len = snprintf(out, sizeof out, "%lld.%lld.%lld", (long long)v->i / 100000,
-                       (long long)v->i / 100 % 1000, (long long)v->i % 100);
+        int len = snprintf(out, sizeof out, "%lld.%lld.%lld", (long long)v->i / 100000,
+                           (long long)v->i / 100 % 1000, (long long)v->i % 100);
         p->version = texts_add_any(texts, (struct text){out, (size_t)len});
     } else {
         p->version = text_id(p, texts, v);
     }
 }
 
-static void gather_start(struct part *p, struct texts *texts, const struct trace_event *e)
+static void add_start(struct part *p, struct texts *texts, const struct trace_event *e)
 {
-    const struct trace_value *ppid = value_of(e, TRACE_FIELD_PPID);
+    const struct trace_value *ppid = find_value(e, TRACE_FIELD_PPID);
 
-    record_version(p, texts, value_of(e, TRACE_FIELD_VERSION));
+    record_version(p, texts, find_value(e, TRACE_FIELD_VERSION));
     add_fact(p, texts, e, FACT_START, 0);
     if (is_int(ppid))
         add_fact(p, texts, e, FACT_PPID, ppid->i);
@@ -246,31 +240,31 @@ static void gather_start(struct part *p, struct texts *texts, const struct trace
     add_text_fact(p, texts, e, FACT_CWD, TRACE_FIELD_CWD);
 }
 
-static bool from_tracer(const struct trace_event *e)
+static bool is_from_tracer(const struct trace_event *e)
 {
-    const struct trace_value *cat = value_of(e, TRACE_FIELD_CAT);
+    const struct trace_value *cat = find_value(e, TRACE_FIELD_CAT);
 
     return cat && cat->type == TRACE_TEXT &&
            text_eq_nocase((struct text){cat->ptr, cat->len}, TEXT("dftracer"));
 }
 
-static bool gather_event(struct part *p, struct texts *texts, const struct trace_event *e,
-                         struct text name)
+static bool add_event(struct part *p, struct texts *texts, const struct trace_event *e,
+                      struct text name)
 {
     const struct trace_value *v;
     char scratch[32];
 
-    if (text_eq(name, TEXT("start")) && from_tracer(e)) {
-        gather_start(p, texts, e);
-    } else if (text_eq(name, TEXT("end")) && from_tracer(e)) {
+    if (text_eq(name, TEXT("start")) && is_from_tracer(e)) {
+        add_start(p, texts, e);
+    } else if (text_eq(name, TEXT("end")) && is_from_tracer(e)) {
         p->finished = true;
         add_fact(p, texts, e, FACT_END, 0);
-        v = value_of(e, TRACE_FIELD_TIME_METRIC);
+        v = find_value(e, TRACE_FIELD_TIME_METRIC);
         if (v)
-            see_unit(p, text_of_value(v, scratch));
+            record_unit(p, value_text(v, scratch));
     } else if (text_eq(name, TEXT("fork")) || text_eq(name, TEXT("vfork")) ||
                text_eq(name, TEXT("spawn"))) {
-        v = value_of(e, TRACE_FIELD_RET);
+        v = find_value(e, TRACE_FIELD_RET);
         if (is_int(v) && v->i > 0)
             add_fact(p, texts, e, name.ptr[0] == 's' ? FACT_SPAWN : FACT_FORK, v->i);
     } else {
@@ -282,19 +276,16 @@ static bool gather_event(struct part *p, struct texts *texts, const struct trace
 bool part_add_metadata(struct part *p, struct texts *texts, const struct trace_event *event,
                        const char *chunk_text, uint32_t number, uint32_t row)
 {
-    const struct trace_value *v;
-    struct text name;
-
     if (event->class != TRACE_EVENT && event->class != TRACE_METADATA)
         return true;
-    v = value_of(event, TRACE_FIELD_NAME);
+    const struct trace_value *v = find_value(event, TRACE_FIELD_NAME);
     if (!v || v->type != TRACE_TEXT)
         return true;
     if (v->len < 2 || v->len > 12)
         return false;
-    name = (struct text){v->ptr, v->len};
+    struct text name = {v->ptr, v->len};
     if (event->class == TRACE_EVENT)
-        return gather_event(p, texts, event, name);
-    gather_metadata(p, texts, event, name, chunk_text, number, row);
+        return add_event(p, texts, event, name);
+    add_record(p, texts, event, name, chunk_text, number, row);
     return true;
 }

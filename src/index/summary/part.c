@@ -29,7 +29,7 @@ void part_free(struct part *p)
     vec_done(&p->facts);
     summary_free(p->summary);
     vec_done(&p->names);
-    free(p->waiting);
+    free(p->lookup);
     buf_done(&p->lines);
     free(p);
 }
@@ -60,7 +60,6 @@ static struct index_process *find_process(const struct part *p, uint32_t host, b
     for (struct hash_match m = hash_index_find(x, process_hash(host, is_hash, pid));
          hash_index_next(x, &m);) {
         struct index_process *q = &p->processes.at[m.position];
-
         if (q->pid == pid && q->host == host && q->host_is_hash == is_hash)
             return q;
     }
@@ -68,7 +67,7 @@ static struct index_process *find_process(const struct part *p, uint32_t host, b
 }
 
 /* Returns the process (host, pid), which is added if it is new; NULL without memory. */
-static struct index_process *process_of(struct part *p, uint32_t host, bool is_hash, int64_t pid)
+static struct index_process *get_process(struct part *p, uint32_t host, bool is_hash, int64_t pid)
 {
     struct index_process *known = find_process(p, host, is_hash, pid);
 
@@ -92,19 +91,14 @@ static struct index_process *process_of(struct part *p, uint32_t host, bool is_h
 
 void part_add_process(struct part *p, const struct index_process *from)
 {
-    struct index_process *to = process_of(p, from->host, from->host_is_hash, from->pid);
+    struct index_process *to = get_process(p, from->host, from->host_is_hash, from->pid);
 
     if (!to)
         return;
     to->objects += from->objects;
     to->events += from->events;
-    if (!from->has_time)
-        return;
-    if (!to->has_time || from->min_ts < to->min_ts)
-        to->min_ts = from->min_ts;
-    if (!to->has_time || from->max_te > to->max_te)
-        to->max_te = from->max_te;
-    to->has_time = true;
+    if (from->has_time)
+        times_widen(&to->has_time, &to->min_ts, &to->max_te, from->min_ts, from->max_te);
 }
 
 void part_merge_facts(struct part *into, const struct part *from)
@@ -139,7 +133,7 @@ void part_merge(struct part *into, const struct part *from)
 
 /* ---- processes as answers show them ---------------------------------------------------------- */
 
-int64_t part_rank_of(struct text t)
+int64_t part_parse_rank(struct text t)
 {
     static const char word[] = "Rank ";
     int64_t rank;
@@ -149,14 +143,13 @@ int64_t part_rank_of(struct text t)
     return num_parse_i64(t, &rank) == 0 ? rank : INT64_MIN;
 }
 
-/* The processes of a part, once their list is complete. */
-struct settled {
-    struct part *part;
-    uint32_t *by_pid;
+/* The processes of a part, whose list is complete. */
+struct pid_order {
+    const struct part *part;
+    uint32_t *by_pid; /* positions of processes */
 };
 
-/* 0 or -ENOMEM. */
-static int settled_order(struct settled *s)
+static int pid_order_init(struct pid_order *s)
 {
     s->by_pid = malloc((s->part->processes.count + 1) * sizeof *s->by_pid);
     if (!s->by_pid)
@@ -165,25 +158,26 @@ static int settled_order(struct settled *s)
     return 0;
 }
 
-static const struct index_process *only_process(const struct settled *s, int64_t pid)
+static const struct index_process *find_single(const struct pid_order *s, int64_t pid)
 {
-    return process_only(s->part->processes.at, s->by_pid, (uint32_t)s->part->processes.count, pid);
+    return process_find_single(s->part->processes.at, s->by_pid, (uint32_t)s->part->processes.count,
+                               pid);
 }
 
 /* A fact without a host belongs to the only host of its pid, or else to the process without a host.
  * Returns NULL if there is none. */
-static struct index_process *process_of_fact(const struct settled *s, const struct part_fact *f)
+static struct index_process *find_process_of(const struct pid_order *s, const struct part_fact *f)
 {
-    const struct index_process *only = f->host == INDEX_NO_TEXT ? only_process(s, f->pid) : NULL;
+    const struct index_process *only = f->host == INDEX_NO_TEXT ? find_single(s, f->pid) : NULL;
 
     return only ? &s->part->processes.at[only - s->part->processes.at]
                 : find_process(s->part, f->host, f->host_is_hash, f->pid);
 }
 
 /* The first fact of a kind wins, except for a rank: process_name and PR agree on it. */
-static void apply_fact(const struct settled *s, const struct part_fact *f)
+static void apply_fact(const struct pid_order *s, const struct part_fact *f)
 {
-    struct index_process *p = process_of_fact(s, f);
+    struct index_process *p = find_process_of(s, f);
 
     if (!p)
         return;
@@ -204,13 +198,13 @@ static void apply_fact(const struct settled *s, const struct part_fact *f)
 }
 
 /* Sets the parent of the child, unless the child's own start record contains it. */
-static void apply_fork(const struct settled *s, const struct part_fact *f)
+static void apply_fork(const struct pid_order *s, const struct part_fact *f)
 {
     struct part_fact child = *f;
-    struct index_process *p;
 
     child.pid = f->value;
-    p = fact_is_fork(f) && f->pid != f->value ? process_of_fact(s, &child) : NULL;
+    struct index_process *p =
+        fact_is_fork(f) && f->pid != f->value ? find_process_of(s, &child) : NULL;
     if (!p || p->ppid != INT64_MIN)
         return;
     p->ppid = f->pid;
@@ -231,12 +225,12 @@ static int compare_processes(const void *a, const void *b)
 /* Objects without a host get the only host of their pid. */
 static int add_with_hosts(struct part *to, const struct part *from)
 {
-    struct settled s = {.part = (struct part *)from};
-    int rc = settled_order(&s);
+    struct pid_order s = {.part = from};
+    int rc = pid_order_init(&s);
 
     for (size_t i = 0; i < from->processes.count && rc == 0; i++) {
         struct index_process p = from->processes.at[i];
-        const struct index_process *only = p.host == INDEX_NO_TEXT ? only_process(&s, p.pid) : NULL;
+        const struct index_process *only = p.host == INDEX_NO_TEXT ? find_single(&s, p.pid) : NULL;
 
         if (only) {
             p.host = only->host;
@@ -249,16 +243,14 @@ static int add_with_hosts(struct part *to, const struct part *from)
     return rc;
 }
 
-/* 0 or -ENOMEM. */
 static int apply_facts(struct part *to, const struct part *from)
 {
-    struct settled s = {.part = to};
-    int rc = settled_order(&s);
+    struct pid_order s = {.part = to};
+    int rc = pid_order_init(&s);
 
-    for (uint32_t i = 0; i < from->facts.count && rc == 0; i++) {
+    for (uint32_t i = 0; i < from->facts.count && rc == 0; i++)
         if (!fact_is_fork(&from->facts.at[i]))
             apply_fact(&s, &from->facts.at[i]);
-    }
     for (uint32_t i = 0; i < from->facts.count && rc == 0; i++)
         apply_fork(&s, &from->facts.at[i]);
     free(s.by_pid);
@@ -267,21 +259,20 @@ static int apply_facts(struct part *to, const struct part *from)
 
 int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count)
 {
-    struct part *settled = part_new();
-    int rc;
+    struct part *resolved = part_new();
 
-    if (!settled)
+    if (!resolved)
         return -ENOMEM;
-    rc = add_with_hosts(settled, p);
-    rc = rc ? rc : apply_facts(settled, p);
+    int rc = add_with_hosts(resolved, p);
+    rc = rc ? rc : apply_facts(resolved, p);
     if (rc == 0) {
-        *ret = settled->processes.at;
-        *ret_count = (uint32_t)settled->processes.count;
-        settled->processes.vec = (struct vec){0};
+        *ret = resolved->processes.at;
+        *ret_count = (uint32_t)resolved->processes.count;
+        resolved->processes.vec = (struct vec){0};
         if (*ret)
             qsort(*ret, *ret_count, sizeof **ret, compare_processes);
     }
-    part_free(settled);
+    part_free(resolved);
     return rc;
 }
 
@@ -336,7 +327,6 @@ void part_encode(const struct part *p, const struct texts *texts, struct buf *ou
     rec_put_u(out, p->facts.count);
     for (size_t i = 0; i < p->facts.count; i++) {
         const struct part_fact *f = &p->facts.at[i];
-
         record_encode(fact_fields, f, texts, out);
         if (fact_is_text(f->kind))
             texts_put_ref(texts, out, (uint32_t)f->value);
@@ -350,14 +340,12 @@ static void decode_lists(struct rec *r, struct texts *texts, struct part *p)
 {
     for (uint64_t n = rec_count(r, 5); n > 0 && !r->bad && !p->error; n--) {
         struct index_process q = {0};
-
         record_decode(process_fields, r, texts, NULL, &q);
         if (!r->bad)
             part_add_process(p, &q);
     }
     for (uint64_t n = rec_count(r, 4); n > 0 && !r->bad && !p->error; n--) {
         struct part_fact f = {0};
-
         record_decode(fact_fields, r, texts, NULL, &f);
         f.value = fact_is_text(f.kind) ? texts_get_ref(texts, r) : rec_i(r);
         if (vec_push(&p->facts, f) < 0)
@@ -369,15 +357,13 @@ int part_decode(struct rec *r, struct texts *texts, struct part **ret)
 {
     struct part *p = part_new();
     struct summary *s = NULL;
-    int rc;
 
     if (!p)
         return -ENOMEM;
     record_decode(part_fields, r, texts, NULL, p);
     decode_lists(r, texts, p);
-    rc = r->bad ? ERR_CORRUPT : p->error;
-    if (rc == 0)
-        rc = summary_decode(r, texts, &s);
+    int rc = r->bad ? ERR_CORRUPT : p->error;
+    rc = rc ? rc : summary_decode(r, texts, &s);
     if (rc) {
         part_free(p);
         return rc;

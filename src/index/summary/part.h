@@ -28,7 +28,7 @@ enum part_fact_kind {
     FACT_SPAWN
 };
 struct part_fact {
-    uint8_t kind;
+    uint8_t kind; /* enum part_fact_kind */
     bool host_is_hash;
     uint32_t host;
     int64_t pid, value;
@@ -42,11 +42,11 @@ static inline uint8_t fact_parent_by(const struct part_fact *f)
     return f->kind == FACT_SPAWN ? INDEX_PARENT_SPAWN : INDEX_PARENT_FORK;
 }
 
-/* Texts of the current chunk whose ids are looked up together: hash and value of names in turn, and
- * their numbers. */
-struct part_waiting {
-    uint32_t count, name[TEXTS_MANY / 2];
-    struct text text[TEXTS_MANY];
+/* Texts of the current chunk whose ids are looked up together: hash and value of each name. */
+struct part_lookup {
+    uint32_t count;                /* of texts */
+    uint32_t name[TEXTS_MANY / 2]; /* positions in part.names */
+    struct text text[TEXTS_MANY];  /* borrowed from the text of the chunk */
 };
 
 struct part {
@@ -61,11 +61,22 @@ struct part {
     struct hash_index process_index;
     VEC(struct part_fact) facts;
     struct summary *summary;
-    /* `line`: position of the record in the chunk, until names_* assign an id */
+    /* `line`: position of the record in the chunk, until it gets an id (names.h) */
     VEC(struct index_name) names;
-    struct part_waiting *waiting; /* only while scanning */
+    struct part_lookup *lookup; /* only while scanning; else NULL */
     struct buf lines; /* lines of the names of one chunk, each followed by a newline; not merged */
 };
+/* Widens a span of time, which is not set before the first call. */
+static inline void times_widen(bool *has_time, __int128 *min_ts, __int128 *max_te, __int128 ts,
+                               __int128 te)
+{
+    if (!*has_time || ts < *min_ts)
+        *min_ts = ts;
+    if (!*has_time || te > *max_te)
+        *max_te = te;
+    *has_time = true;
+}
+
 struct part *part_new(void);
 void part_free(struct part *p);
 /* Adds `from` to `into`; names are copied, lines are not. */
@@ -77,8 +88,10 @@ extern const struct record_field counts_fields[]; /* of struct trace_counts */
 void part_encode(const struct part *p, const struct texts *texts, struct buf *out);
 int part_decode(struct rec *r, struct texts *texts, struct part **ret); /* ERR_CORRUPT, -ENOMEM */
 
-/* metadata_records.c: called for each event while scanning; row = its row in chunk `number`.
- * Returns false if this event added nothing, and other events of its name will not either. */
+/* metadata_records.c */
+extern const struct text metadata_kind_names[INDEX_CM + 1]; /* by enum index_name_kind */
+/* Called for each event while scanning. `row`: its row in chunk `number`. Returns false if this
+ * event added nothing, and other events of its name will not either. */
 bool part_add_metadata(struct part *p, struct texts *texts, const struct trace_event *event,
                        const char *chunk_text, uint32_t number, uint32_t row);
 /* Must be called after the last event of a chunk, while its text is in memory. */
@@ -89,12 +102,12 @@ int part_add_chunk(struct part *p, struct texts *texts, struct chunk_view *view)
 /* Returns processes as answers show them: objects without a host join the only host that their pid
  * has in the file; facts are applied; sorted by (host, pid). *new* array of *ret_count. */
 int part_processes(const struct part *p, struct index_process **ret, uint32_t *ret_count);
-/* process_order.c: sorts positions of processes by pid, then ascending; finds the only process of a
- * pid that has a host, NULL if there is none or several. */
+/* process_order.c: sorts positions of processes by pid, then ascending. */
 void process_order(const struct index_process *list, uint32_t count, uint32_t *ret_order);
-const struct index_process *process_only(const struct index_process *list, const uint32_t *order,
-                                         uint32_t count, int64_t pid);
-int64_t part_rank_of(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN */
+/* Returns the process of a pid that has a host; NULL if there is none, or several. */
+const struct index_process *process_find_single(const struct index_process *list,
+                                                const uint32_t *order, uint32_t count, int64_t pid);
+int64_t part_parse_rank(struct text t); /* "12" and "Rank 12" -> 12; INT64_MIN: no rank */
 
 /* summary.c: rows of a summary's structs, without histograms and sketches */
 extern const struct record_field summary_name_fields[], summary_thread_fields[],
@@ -106,18 +119,19 @@ int summary_decode(struct rec *r, struct texts *texts, struct summary **ret);
 void summary_limit_names(uint32_t count);
 /* Reduces the detail of a summary to `detail`, unless it is less already. Returns 0 or -ENOMEM. */
 int summary_coarsen(struct summary *s, enum summary_detail detail);
-struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat,
-                                     uint32_t name); /* added if it is new; NULL without memory */
+/* Return an entry, which is added if it is new; NULL without memory. */
+struct summary_name *summary_get_name(struct summary *s, uint8_t class, uint32_t cat,
+                                      uint32_t name);
+struct summary_thread *summary_get_thread(struct summary *s, const struct summary_thread *key);
 static inline bool summary_same_thread(const struct summary_thread *a,
                                        const struct summary_thread *b)
 {
     return a->tid == b->tid && a->pid == b->pid && a->host == b->host &&
            a->host_is_hash == b->host_is_hash && a->class == b->class;
 }
-struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key);
 int summary_add_name(struct summary *s, const struct summary_name *from);
-/* Threads without a host join the only host of their pid. Returns 0 or -ENOMEM. */
-int summary_settle_hosts(struct summary *s, const struct index_file *f);
+/* Adds threads without a host to those of the only host of their pid. Returns 0 or -ENOMEM. */
+int summary_resolve_hosts(struct summary *s, const struct index_file *f);
 struct summary *summary_clone(const struct summary *s);
 
 /* summary_record.c: the value of table `summary`. Either part may be NULL in the result. Returns 0,

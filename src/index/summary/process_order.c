@@ -22,16 +22,15 @@ void process_order(const struct index_process *list, uint32_t count, uint32_t *r
 }
 
 /* Returns the first position in `order` whose pid is not less, or, with `after`, is greater. */
-static uint32_t position_of_pid(const struct index_process *list, const uint32_t *order,
-                                uint32_t count, int64_t pid, bool after)
+static uint32_t find_pid(const struct index_process *list, const uint32_t *order, uint32_t count,
+                         int64_t pid, bool after)
 {
     uint32_t low = 0, high = count;
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        int64_t there = list[order[mid]].pid;
-
-        if (there < pid || (after && there == pid))
+        int64_t mid_pid = list[order[mid]].pid;
+        if (mid_pid < pid || (after && mid_pid == pid))
             low = mid + 1;
         else
             high = mid;
@@ -39,12 +38,12 @@ static uint32_t position_of_pid(const struct index_process *list, const uint32_t
     return low;
 }
 
-const struct index_process *process_only(const struct index_process *list, const uint32_t *order,
-                                         uint32_t count, int64_t pid)
+const struct index_process *process_find_single(const struct index_process *list,
+                                                const uint32_t *order, uint32_t count, int64_t pid)
 {
     const struct index_process *found = NULL;
 
-    for (uint32_t i = position_of_pid(list, order, count, pid, false);
+    for (uint32_t i = find_pid(list, order, count, pid, false);
          i < count && list[order[i]].pid == pid; i++) {
         if (list[order[i]].host == INDEX_NO_TEXT)
             continue;
@@ -57,8 +56,8 @@ const struct index_process *process_only(const struct index_process *list, const
 
 const uint32_t *index_processes_of_pid(const struct index_file *f, int64_t pid, uint32_t *ret_count)
 {
-    uint32_t from = position_of_pid(f->processes, f->by_pid, f->process_count, pid, false);
+    uint32_t from = find_pid(f->processes, f->by_pid, f->process_count, pid, false);
 
-    *ret_count = position_of_pid(f->processes, f->by_pid, f->process_count, pid, true) - from;
+    *ret_count = find_pid(f->processes, f->by_pid, f->process_count, pid, true) - from;
     return *ret_count ? f->by_pid + from : NULL;
 }

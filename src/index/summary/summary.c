@@ -70,12 +70,11 @@ void summary_limit_names(uint32_t count)
 
 int summary_coarsen(struct summary *s, enum summary_detail detail)
 {
-    struct summary *coarse;
     int rc = 0;
 
     if (s->detail >= detail)
         return 0;
-    coarse = summary_new();
+    struct summary *coarse = summary_new();
     if (!coarse)
         return -ENOMEM;
     coarse->detail = detail;
@@ -87,8 +86,8 @@ int summary_coarsen(struct summary *s, enum summary_detail detail)
     return rc;
 }
 
-static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name,
-                                    uint32_t max)
+static struct summary_name *get_name(struct summary *s, uint8_t class, uint32_t cat, uint32_t name,
+                                     uint32_t max)
 {
     struct summary_full *f = (struct summary_full *)s;
     struct summary_name key = {
@@ -101,12 +100,11 @@ static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t c
     for (struct hash_match m = hash_index_find(&f->name_index, hash);
          hash_index_next(&f->name_index, &m);) {
         struct summary_name *n = &s->names[m.position];
-
         if (n->class == class && n->cat == key.cat && n->name == key.name)
             return n;
     }
     if (s->name_count >= max && s->detail < SUMMARY_BY_CLASS)
-        return summary_coarsen(s, s->detail + 1) < 0 ? NULL : name_of(s, class, cat, name, max);
+        return summary_coarsen(s, s->detail + 1) < 0 ? NULL : get_name(s, class, cat, name, max);
     key.duration_sketch = sketch_new();
     if (!key.duration_sketch || vec_reserve(&f->names, 1) < 0 ||
         hash_index_add(&f->name_index, hash, s->name_count) < 0) {
@@ -118,12 +116,12 @@ static struct summary_name *name_of(struct summary *s, uint8_t class, uint32_t c
     return &s->names[s->name_count - 1];
 }
 
-struct summary_name *summary_name_of(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
+struct summary_name *summary_get_name(struct summary *s, uint8_t class, uint32_t cat, uint32_t name)
 {
-    return name_of(s, class, cat, name, names_max);
+    return get_name(s, class, cat, name, names_max);
 }
 
-struct summary_thread *summary_thread_of(struct summary *s, const struct summary_thread *key)
+struct summary_thread *summary_get_thread(struct summary *s, const struct summary_thread *key)
 {
     struct summary_full *f = (struct summary_full *)s;
     uint64_t hash = hash_index_mix(hash_index_mix((uint64_t)key->pid, (uint64_t)key->tid),
@@ -144,7 +142,7 @@ struct summary_thread *summary_thread_of(struct summary *s, const struct summary
 
 int summary_add_name(struct summary *s, const struct summary_name *from)
 {
-    struct summary_name *to = summary_name_of(s, from->class, from->cat, from->name);
+    struct summary_name *to = summary_get_name(s, from->class, from->cat, from->name);
 
     if (!to)
         return -ENOMEM;
@@ -158,13 +156,11 @@ int summary_merge(struct summary *into, const struct summary *other)
 {
     if (summary_coarsen(into, other->detail) < 0)
         return -ENOMEM;
-    for (uint32_t i = 0; i < other->name_count; i++) {
+    for (uint32_t i = 0; i < other->name_count; i++)
         if (summary_add_name(into, &other->names[i]) < 0)
             return -ENOMEM;
-    }
     for (uint32_t i = 0; i < other->thread_count; i++) {
-        struct summary_thread *to = summary_thread_of(into, &other->threads[i]);
-
+        struct summary_thread *to = summary_get_thread(into, &other->threads[i]);
         if (!to)
             return -ENOMEM;
         to->count += other->threads[i].count;
@@ -174,13 +170,8 @@ int summary_merge(struct summary *into, const struct summary *other)
         const struct summary_class *from = &other->classes[i];
 
         to->count += from->count;
-        if (!from->has_time)
-            continue;
-        if (!to->has_time || from->min_ts < to->min_ts)
-            to->min_ts = from->min_ts;
-        if (!to->has_time || from->max_te > to->max_te)
-            to->max_te = from->max_te;
-        to->has_time = true;
+        if (from->has_time)
+            times_widen(&to->has_time, &to->min_ts, &to->max_te, from->min_ts, from->max_te);
     }
     return 0;
 }
@@ -197,25 +188,24 @@ struct summary *summary_clone(const struct summary *s)
 }
 
 /* Returns the only process that a thread without a host can belong to, or NULL. */
-static const struct index_process *process_of(const struct summary_thread *t,
-                                              const struct index_file *f)
+static const struct index_process *find_process(const struct summary_thread *t,
+                                                const struct index_file *f)
 {
     return t->host == INDEX_NO_TEXT && t->pid != INT64_MIN
-               ? process_only(f->processes, f->by_pid, f->process_count, t->pid)
+               ? process_find_single(f->processes, f->by_pid, f->process_count, t->pid)
                : NULL;
 }
 
-/* 0 or -ENOMEM. */
-static int add_settled(struct summary *to, const struct summary_thread *t,
-                       const struct index_process *process)
+static int add_resolved(struct summary *to, const struct summary_thread *t,
+                        const struct index_process *process)
 {
-    struct summary_thread key = *t, *added;
+    struct summary_thread key = *t;
 
     if (process) {
         key.host = process->host;
         key.host_is_hash = process->host_is_hash;
     }
-    added = summary_thread_of(to, &key);
+    struct summary_thread *added = summary_get_thread(to, &key);
     if (!added)
         return -ENOMEM;
     added->count += t->count;
@@ -232,24 +222,23 @@ static void swap_threads(struct summary *x, struct summary *y)
     publish_lists(b);
 }
 
-int summary_settle_hosts(struct summary *s, const struct index_file *f)
+int summary_resolve_hosts(struct summary *s, const struct index_file *f)
 {
-    struct summary *settled;
     bool any = false;
     int rc = 0;
 
     for (uint32_t i = 0; i < s->thread_count && !any; i++)
-        any = process_of(&s->threads[i], f) != NULL;
+        any = find_process(&s->threads[i], f) != NULL;
     if (!any)
         return 0;
-    settled = summary_new();
-    if (!settled)
+    struct summary *resolved = summary_new();
+    if (!resolved)
         return -ENOMEM;
     for (uint32_t i = 0; i < s->thread_count && rc == 0; i++)
-        rc = add_settled(settled, &s->threads[i], process_of(&s->threads[i], f));
+        rc = add_resolved(resolved, &s->threads[i], find_process(&s->threads[i], f));
     if (rc == 0)
-        swap_threads(s, settled);
-    summary_free(settled);
+        swap_threads(s, resolved);
+    summary_free(resolved);
     return rc;
 }
 
@@ -294,7 +283,7 @@ const struct record_field summary_class_fields[] = {
 #undef OBJECT
 
 /* Values that no trace can have would overflow in sums. */
-static bool are_plausible(const struct moments *m)
+static bool moments_are_plausible(const struct moments *m)
 {
     const __int128 max = (__int128)1 << 74, count = (__int128)m->count;
 
@@ -321,7 +310,6 @@ static void decode_histogram(struct rec *r, struct histogram *h)
 {
     for (uint64_t used = rec_count(r, 2); used > 0 && !r->bad; used--) {
         uint64_t bin = rec_u(r);
-
         if (bin >= HISTOGRAM_BINS)
             r->bad = true;
         else
@@ -347,17 +335,16 @@ void summary_encode(const struct summary *s, const struct texts *texts, struct b
 
 static int decode_name(struct rec *r, struct texts *texts, struct summary *s)
 {
-    struct summary_name stored = {0}, *n;
+    struct summary_name stored = {0};
     struct sketch *sketch = NULL;
-    ssize_t used;
 
     record_decode(summary_name_fields, r, texts, NULL, &stored);
     decode_histogram(r, &stored.histogram);
-    if (r->bad || !are_plausible(&stored.duration))
+    if (r->bad || !moments_are_plausible(&stored.duration))
         return ERR_CORRUPT;
     /* The stored summary may have been made when more memory was available. */
-    n = name_of(s, stored.class, stored.cat, stored.name, SUMMARY_NAMES_MAX);
-    used = n ? sketch_decode(r->ptr, (size_t)(r->end - r->ptr), &sketch) : -ENOMEM;
+    struct summary_name *n = get_name(s, stored.class, stored.cat, stored.name, SUMMARY_NAMES_MAX);
+    ssize_t used = n ? sketch_decode(r->ptr, (size_t)(r->end - r->ptr), &sketch) : -ENOMEM;
     if (used < 0)
         return (int)used;
     r->ptr += used;
@@ -371,12 +358,12 @@ static int decode_name(struct rec *r, struct texts *texts, struct summary *s)
 
 static int decode_thread(struct rec *r, struct texts *texts, struct summary *s)
 {
-    struct summary_thread stored = {0}, *t;
+    struct summary_thread stored = {0};
 
     record_decode(summary_thread_fields, r, texts, NULL, &stored);
     if (r->bad)
         return ERR_CORRUPT;
-    t = summary_thread_of(s, &stored);
+    struct summary_thread *t = summary_get_thread(s, &stored);
     if (!t)
         return -ENOMEM;
     t->count = stored.count;
@@ -386,10 +373,10 @@ static int decode_thread(struct rec *r, struct texts *texts, struct summary *s)
 int summary_decode(struct rec *r, struct texts *texts, struct summary **ret)
 {
     struct summary *s = summary_new();
-    int rc = s ? 0 : -ENOMEM;
+    int rc = 0;
 
     if (!s)
-        return rc;
+        return -ENOMEM;
     s->detail = (enum summary_detail)rec_choice(r, SUMMARY_BY_CLASS);
     uint64_t names = rec_count(r, 4);
     r->bad = r->bad || names > SUMMARY_NAMES_MAX;

@@ -17,19 +17,16 @@ int summary_load(struct texts *texts, struct kv_read *r, uint32_t file, uint32_t
     struct kv_key key = kv_key_of_u32(file);
     struct part *base = NULL, *tail = NULL;
     struct text value;
-    struct rec rec;
-    uint64_t which;
-    int rc;
 
     kv_key_u32(&key, version);
-    rc = kv_get(r, KV_SUMMARY, &key, &value);
+    int rc = kv_get(r, KV_SUMMARY, &key, &value);
     if (rc)
         return rc;
-    rec = rec_of(value);
-    which = rec_u(&rec);
-    if (which & 1)
+    struct rec rec = rec_of(value);
+    uint64_t parts = rec_u(&rec); /* bit 0: base, bit 1: tail */
+    if (parts & 1)
         rc = part_decode(&rec, texts, &base);
-    if (rc == 0 && which & 2)
+    if (rc == 0 && parts & 2)
         rc = part_decode(&rec, texts, &tail);
     if (rc) {
         part_free(base);

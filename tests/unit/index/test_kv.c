@@ -64,7 +64,7 @@ static void keys_sort_as_numbers(void)
     for (int i = 9; i >= 0; i--)
         put_u32(b, KV_META, keys[(i * 7) % 10], "x");
     CHECK_INT(kv_commit(kv, b), 0);
-    CHECK(kv_batch_empty(b));
+    CHECK(kv_batch_is_empty(b));
     CHECK_INT(kv_read_begin(kv, &r), 0);
     kv_begin(r, KV_META, NULL, &c);
     while (kv_next(&c) && n < 10)
@@ -293,7 +293,7 @@ static void limits_hold(void)
             rc = kv_commit(kv, b);
         }
         CHECK_INT(rc, ERR_STORE_FULL);
-        CHECK(!kv_batch_empty(b));
+        CHECK(!kv_batch_is_empty(b));
         CHECK(i >= 10 && i <= 16);
         CHECK_INT(kv_commit(kv, b), ERR_STORE_FULL);
         for (uint32_t k = 0; k < i; k++) {
@@ -336,7 +336,7 @@ static void failed_batches_stay(void)
     put_u32(b, KV_META, 1, "one");
     kv_put(b, KV_META, &empty, "x", 1); /* LMDB takes no empty key */
     CHECK(kv_commit(kv, b) < 0);
-    CHECK(!kv_batch_empty(b));
+    CHECK(!kv_batch_is_empty(b));
     kv_read_begin(kv, &r);
     CHECK_INT(kv_get(r, KV_META, &key, &value), -ENOENT);
     kv_read_end(r);

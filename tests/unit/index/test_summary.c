@@ -12,7 +12,7 @@ static struct summary *made(unsigned first, unsigned end, unsigned cats)
     struct summary *s = summary_new();
 
     for (unsigned i = first; s && i < end; i++) {
-        struct summary_name *n = summary_name_of(s, TRACE_EVENT, i % cats, i);
+        struct summary_name *n = summary_get_name(s, TRACE_EVENT, i % cats, i);
         if (!CHECK(n != NULL))
             break;
         n->count += i + 1;
