@@ -13,7 +13,8 @@
  * Memory:    bytes are copied. Messages that were sent are freed. Received messages wait in memory
  *            for their handler: nothing limits a sender that is faster than the handlers.
  * Errors:    MPI cannot survive the death of a process: the job ends. A failed call of MPI, or no
- *            memory for what arrives, ends it too. The last line that the process writes to
+ *            memory for what arrives, ends it too, and so does a process that is stopped (by a
+ *            debugger, for example) for 8 seconds. The last line that the process writes to
  *            standard error is then "rank R on HOST: reason".
  * Caveat:    a request handler may request something from other ranks only if their handlers do not
  *            do the same in turn: all threads could wait for each other.

@@ -60,5 +60,10 @@ void packet_deliver(struct packet *p)
     case PACKET_ANSWER:
         request_answered(p);
         break;
+    case PACKET_ALIVE:
+        p->cluster->received++;
+        p->cluster->peers[p->peer].leaves = packet_trailer(p).status;
+        packet_free(p);
+        break;
     }
 }

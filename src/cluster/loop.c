@@ -49,6 +49,7 @@ static bool leave_step(struct cluster *c, struct leaving *l)
     case WORKING:
         if (!outbox_is_closed(c))
             return false;
+        alive_leave(c);
         mpi_check(c,
                   MPI_Ireduce_scatter_block(c->sent, &l->expected, 1, MPI_UINT64_T, MPI_SUM,
                                             c->comm, &l->mpi),
@@ -111,6 +112,7 @@ void transport_run(struct cluster *c)
         progressed |= sends_step(c);
         progressed |= receives_step(c);
         progressed |= leave_step(c, &leaving);
+        alive_step(c);
         pause_thread(c, leaving.phase, progressed);
     }
 }

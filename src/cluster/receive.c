@@ -63,8 +63,11 @@ static void add_piece(struct buf *pieces, struct packet *p)
 
 static void handle_arrival(struct cluster *c, struct packet *p)
 {
-    struct buf *pieces = &c->peers[p->peer].pieces;
+    struct peer *from = &c->peers[p->peer];
+    struct buf *pieces = &from->pieces;
 
+    from->heard = true;
+    from->silent = 0;
     if (p->tag == TAG_PIECE) {
         add_piece(pieces, p);
         packet_free(p);

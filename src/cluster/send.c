@@ -32,7 +32,7 @@ static void send_queued(struct cluster *c, struct peer *to)
     }
 }
 
-static void queue_packet(struct cluster *c, struct packet *p)
+void packet_queue(struct cluster *c, struct packet *p)
 {
     struct peer *to = &c->peers[p->peer];
 
@@ -57,7 +57,7 @@ static bool queue_outbox(struct cluster *c)
         if (p->peer == c->rank)
             packet_deliver(p);
         else
-            queue_packet(c, p);
+            packet_queue(c, p);
     }
     return any;
 }

@@ -17,7 +17,7 @@
 
 #define PIECE_BYTES ((size_t)256 << 20) /* a count of MPI is an int */
 
-enum packet_kind { PACKET_MESSAGE, PACKET_REQUEST, PACKET_ANSWER };
+enum packet_kind { PACKET_MESSAGE, PACKET_REQUEST, PACKET_ANSWER, PACKET_ALIVE };
 
 /* The tag of an MPI message. An ordered message waits for earlier ordered messages. */
 enum packet_tag {
@@ -29,7 +29,7 @@ enum packet_tag {
 struct trailer {
     /* address of the struct pending, used only by the rank that sent the request */
     uint64_t pending;
-    int32_t status; /* an answer: 0 or an error */
+    int32_t status; /* an answer: 0 or an error; PACKET_ALIVE: 1 if it is the last one */
     uint32_t kind;
 };
 
@@ -54,6 +54,8 @@ struct peer {
     bool in_pieces;              /* the last of these is large: no other is sent beside it */
     unsigned blocked_round;      /* last round of receives in which an ordered packet was missing */
     struct buf pieces;           /* received pieces of a large packet */
+    bool heard, leaves;          /* a packet has arrived; it sends no more PACKET_ALIVE */
+    unsigned silent;             /* seconds since the last packet arrived */
 };
 
 struct cluster {
@@ -79,8 +81,10 @@ struct cluster {
     struct peer *peers;
     struct packet *sends, **sends_end, *receives, **receives_end;
     unsigned receive_count, receive_round;
-    uint64_t *sent, received; /* number of messages to each rank, and from all */
+    uint64_t *sent, received; /* messages and PACKET_ALIVE: number to each rank, and from all */
     int64_t active_ns;        /* time of the last event */
+    int64_t alive_ns;         /* time of the last PACKET_ALIVE */
+    bool has_left;            /* the last PACKET_ALIVE has been queued */
 };
 
 /* ---- fail.c ---------------------------------------------------------------------------------- */
@@ -143,9 +147,17 @@ void request_answered(struct packet *p); /* frees the packet */
 /* ---- deliver.c, send.c, receive.c: the MPI thread -------------------------------------------- */
 
 void packet_deliver(struct packet *p); /* a received one, which becomes owned by its handler */
+void packet_queue(struct cluster *c, struct packet *p); /* to be sent; owned by the queue */
 /* Each step returns whether something happened. */
 bool sends_step(struct cluster *c);
 bool receives_step(struct cluster *c);
+
+/* ---- alive.c: the MPI thread ----------------------------------------------------------------- */
+
+/* To be called all the time. Ends the job if a rank has been silent for too long. */
+void alive_step(struct cluster *c);
+/* Sends the last PACKET_ALIVE. */
+void alive_leave(struct cluster *c);
 
 /* ---- loop.c ---------------------------------------------------------------------------------- */
 
