@@ -11,7 +11,7 @@ static void put_slot(struct hash_index *x, struct hash_slot slot)
 {
     uint32_t i = hash_index_place(slot.hash) & x->mask;
 
-    while (x->slots[i].position_plus)
+    while (x->slots[i].position_plus_1)
         i = (i + 1) & x->mask;
     x->slots[i] = slot;
     x->count++;
@@ -34,7 +34,7 @@ static int grow_slots(struct hash_index *x)
         return -ENOMEM;
     }
     for (size_t i = 0; x->slots && i <= x->mask; i++)
-        if (x->slots[i].position_plus)
+        if (x->slots[i].position_plus_1)
             put_slot(&bigger, x->slots[i]);
     hash_index_done(x);
     *x = bigger;

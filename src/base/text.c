@@ -36,7 +36,7 @@ bool text_eq(struct text a, struct text b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-static unsigned char lower(char c)
+static unsigned char lower_letter(char c)
 {
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : (unsigned char)c;
 }
@@ -46,7 +46,7 @@ bool text_eq_nocase(struct text a, struct text b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.ptr[i]) != lower(b.ptr[i]))
+        if (lower_letter(a.ptr[i]) != lower_letter(b.ptr[i]))
             return false;
     }
     return true;

@@ -268,8 +268,7 @@ int timeline_make_slices(struct timeline *t)
         return rc < 0 ? rc : t->arena.error;
     if (threads > t->facts.lanes)
         threads = t->facts.lanes;
-    if (threads < 2 || pool_run(pool, threads, select_lanes, &job) < 0)
-        select_lanes(&job, 0);
+    pool_run(pool, threads, select_lanes, &job);
     rc = atomic_load(&job.error);
     t->facts.slices_complete = t->found.slices.all;
     t->facts.slices_min_ns = t->found.slices.min_ns;

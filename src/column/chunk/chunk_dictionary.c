@@ -111,16 +111,16 @@ static bool grow_slots(struct dictionary *d)
     return true;
 }
 
-static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t type, const char *ptr,
-                                               uint32_t len, uint64_t a, uint64_t b)
+static const struct dictionary_slot *assign_code(struct dictionary *d, uint8_t type,
+                                                 const char *ptr, uint32_t len, uint64_t a,
+                                                 uint64_t b)
 {
     uint32_t text = find_known(d, type, ptr, len, a, b);
-    struct dictionary_slot *slot;
 
     if (text == UINT32_MAX || (2 * d->used.count >= d->slot_count && !grow_slots(d)) ||
         vec_reserve(&d->used, 1) < 0)
         return NULL;
-    slot = free_slot(d, a, b, len);
+    struct dictionary_slot *slot = free_slot(d, a, b, len);
     *slot = (struct dictionary_slot){.a = a,
                                      .b = b,
                                      .len = len,
@@ -144,7 +144,7 @@ const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type
             (len <= 16 || memcmp(d->bytes.at + d->texts.at[slot->text].at, ptr, len) == 0))
             return slot;
     }
-    return give_code(d, type, ptr, len, a, b);
+    return assign_code(d, type, ptr, len, a, b);
 }
 
 const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type, const char *ptr,
@@ -159,7 +159,7 @@ const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type,
     return dictionary_find(d, type, ptr, len, words[0], words[1]);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 void dictionary_begin(struct dictionary *d)
 {

@@ -51,7 +51,8 @@ int density_begin(struct density_work *w, uint32_t rows)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static size_t slot_of(const struct refine_slot *slots, size_t mask, uint32_t before, int64_t value)
+static size_t find_slot(const struct refine_slot *slots, size_t mask, uint32_t before,
+                        int64_t value)
 {
     uint64_t hash = ((uint64_t)value ^ (uint64_t)before << 40) * 0x9E3779B97F4A7C15u;
     size_t at = (hash ^ hash >> 29) & mask;
@@ -80,7 +81,7 @@ static struct refine_slot *grow_slots(struct density_work *w, size_t *mask)
     struct refine_slot *to = new_slots(&w->buf[DENSITY_REFINE], 2 * (*mask + 1));
     for (size_t i = 0; to != NULL && i <= *mask; i++)
         if (from[i].id != 0)
-            to[slot_of(to, 2 * *mask + 1, from[i].before, from[i].value)] = from[i];
+            to[find_slot(to, 2 * *mask + 1, from[i].before, from[i].value)] = from[i];
     buf_done(&old);
     *mask = 2 * *mask + 1;
     return to;
@@ -100,7 +101,7 @@ int density_refine_nulls(struct density_work *w, const int64_t *values, const ui
         int64_t value = has ? *values++ : 0;
         uint32_t before = 2 * ids[row] + !has;
         if (before != before_last || value != last) {
-            struct refine_slot *slot = &slots[slot_of(slots, mask, before, value)];
+            struct refine_slot *slot = &slots[find_slot(slots, mask, before, value)];
             id = slot->id;
             if (id == 0) {
                 first[count] = row;
@@ -144,10 +145,10 @@ static int refine_by_place(struct density_work *w, const int64_t *values, int64_
 
 int density_refine(struct density_work *w, const int64_t *values, const struct stage_range *range)
 {
-    enum { PLACES_MOST = 1 << 16 };
+    enum { PLACES_MAX = 1 << 16 };
     uint64_t span = (uint64_t)range->max - (uint64_t)range->min;
 
-    if (span < PLACES_MOST / w->tuples)
+    if (span < PLACES_MAX / w->tuples)
         return refine_by_place(w, values, range->min, (uint32_t)span + 1);
     return density_refine_nulls(w, values, NULL, 0);
 }

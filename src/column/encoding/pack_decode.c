@@ -95,36 +95,38 @@ void pack_close(struct pack_stream *s)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-struct cut {
+/* The rest of a payload. `bad`: more was to be read. */
+struct rest {
     const uint8_t *at;
     size_t left;
     bool bad;
 };
 
-static const uint8_t *take(struct cut *c, size_t n)
+static const uint8_t *next_bytes(struct rest *r, size_t n)
 {
-    const uint8_t *at = c->at;
-    if (c->bad || n > c->left) {
-        c->bad = true;
+    const uint8_t *at = r->at;
+
+    if (r->bad || n > r->left) {
+        r->bad = true;
         return NULL;
     }
-    c->at += n;
-    c->left -= n;
+    r->at += n;
+    r->left -= n;
     return at;
 }
 
-static void take_to(struct cut *c, void *to, size_t n)
+static void copy_bytes(struct rest *r, void *to, size_t n)
 {
-    const uint8_t *at = take(c, n);
+    const uint8_t *at = next_bytes(r, n);
 
     if (at != NULL)
         memcpy(to, at, n);
 }
 
-static const uint8_t *take_bits(struct cut *c, size_t n, unsigned width)
+static const uint8_t *next_bits(struct rest *r, size_t n, unsigned width)
 {
-    c->bad |= width > 57 && width != 64;
-    return take(c, pack_bits_bytes(n, width));
+    r->bad |= width > 57 && width != 64;
+    return next_bytes(r, pack_bits_bytes(n, width));
 }
 
 int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_block *b)
@@ -136,32 +138,32 @@ int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_blo
     *b = (struct pack_block){.n = pack_block_rows(first, s->head.count)};
     if (s->head.kind != PACK_BLOCKS)
         return 0;
-    struct cut c = {s->payload + blocks * sizeof(entry), s->len - blocks * sizeof(entry), false};
+    struct rest c = {s->payload + blocks * sizeof(entry), s->len - blocks * sizeof(entry), false};
     memcpy(&entry, s->payload + first / PACK_BLOCK * sizeof(entry), sizeof(entry));
-    take(&c, entry.offset);
+    next_bytes(&c, entry.offset);
     b->kind = entry.kind & 15;
     b->width = entry.width;
     b->extra = entry.extra;
     if (b->kind < PACK_FOR || b->kind > PACK_RUNS || entry.kind >> 4 > 8 || b->extra > b->n)
         return ERR_CORRUPT;
-    take_to(&c, &zigzag, entry.kind >> 4);
+    copy_bytes(&c, &zigzag, entry.kind >> 4);
     b->base = zigzag >> 1 ^ -(zigzag & 1);
     if (b->kind == PACK_RUNS) {
         c.bad |= b->extra == 0;
-        b->places = take(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
-        b->bits = take_bits(&c, b->extra, b->width);
+        b->places = next_bytes(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
+        b->bits = next_bits(&c, b->extra, b->width);
         return c.bad ? ERR_CORRUPT : 0;
     }
     if (b->kind == PACK_DELTA)
-        take_to(&c, &b->first, sizeof(b->first));
-    b->bits = take_bits(&c, b->n - (b->kind == PACK_DELTA), b->width);
+        copy_bytes(&c, &b->first, sizeof(b->first));
+    b->bits = next_bits(&c, b->n - (b->kind == PACK_DELTA), b->width);
     if (b->extra > 0) {
         uint8_t patch_width = 0;
-        take_to(&c, &patch_width, 1);
+        copy_bytes(&c, &patch_width, 1);
         c.bad |= b->width > 57;
         b->patch_width = patch_width;
-        b->places = take(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
-        b->patches = take_bits(&c, b->extra, patch_width);
+        b->places = next_bytes(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
+        b->patches = next_bits(&c, b->extra, patch_width);
     }
     return c.bad ? ERR_CORRUPT : 0;
 }
@@ -314,9 +316,8 @@ int pack_inflate(struct pack_stream *s)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Reads n values from `first` on, which is the beginning of a block. ALIGNED streams are
- * decompressed.
- */
+/* Reads n values from `first` on, which is the beginning of a block. An ALIGNED stream has been
+ * decompressed. */
 static int read_part(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
 {
     uint64_t whole[PACK_BLOCK];

@@ -91,6 +91,7 @@ static uint8_t path_conv(uint32_t id, struct text path)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* Returns true if the text needs no escape in a JSON string. */
 static bool text_is_plain(struct text t)
 {
     for (size_t i = 0; i < t.len; i++) {
@@ -120,23 +121,6 @@ static bool buckets_grow(struct trace_scanner *s)
     return true;
 }
 
-static bool remember_temporary(struct trace_scanner *s, struct scan_node *node)
-{
-    struct scan_node **grown;
-    uint32_t cap;
-
-    if (s->temp_count == s->temp_cap) {
-        cap = s->temp_cap ? s->temp_cap * 2 : 256;
-        grown = realloc(s->temps, cap * sizeof(struct scan_node *));
-        if (!grown)
-            return false;
-        s->temps = grown;
-        s->temp_cap = cap;
-    }
-    s->temps[s->temp_count++] = node;
-    return true;
-}
-
 static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *parent,
                                   struct text key, uint64_t hash)
 {
@@ -148,7 +132,7 @@ static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *par
     if (!node)
         return NULL;
     node->key = arena_strdup(memory, key);
-    if (!node->key || (temporary && !remember_temporary(s, node)))
+    if (!node->key || (temporary && vec_push(&s->temps, node) < 0))
         return NULL;
     node->key_len = (uint32_t)key.len;
     node->parent = parent;
@@ -175,7 +159,7 @@ struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, 
             return node;
     }
     node = node_new(s, parent, key, hash);
-    if (!node || (s->nodes + s->temp_count > s->bucket_mask && !buckets_grow(s))) {
+    if (!node || (s->nodes + s->temps.count > s->bucket_mask && !buckets_grow(s))) {
         s->error = -ENOMEM;
         return NULL;
     }
@@ -184,26 +168,9 @@ struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, 
     return node;
 }
 
-void fields_forget(struct trace_scanner *s)
-{
-    if (likely(s->temp_count == 0))
-        return;
-    for (uint32_t i = s->temp_count; i-- > 0;) {
-        struct scan_node *node = s->temps[i];
-        struct scan_node **at = &s->buckets[node->hash & s->bucket_mask];
-        while (*at && *at != node)
-            at = &(*at)->hash_next;
-        if (*at)
-            *at = node->hash_next;
-    }
-    s->temp_count = 0;
-    arena_done(&s->temp_memory);
-    s->temp_memory = (struct arena){0};
-}
-
 /* ---- duplicates ------------------------------------------------------------------------------ */
 
-void fields_again(struct trace_scanner *s, struct scan_node *node)
+void fields_remove_values(struct trace_scanner *s, struct scan_node *node)
 {
     for (uint32_t i = node->from; i < node->to; i++)
         s->values[i].type = 0;
@@ -404,46 +371,33 @@ bool fields_grow(struct trace_scanner *s)
     return true;
 }
 
-/* Exact up to 15 digits and a power of ten up to 22 (both are doubles then, and one operation
- * rounds once). */
-static bool double_fast(const struct scan_number *n, double *ret)
+/* Sets *ret for a number of up to 19 digits without exponent, as most are. */
+static bool make_short_double(const struct scan_number *n, double *ret)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    const char *p = n->ptr + n->negative, *end = n->ptr + n->len;
+    const char *p = n->ptr + n->negative, *end = n->ptr + n->len, *point = NULL;
     uint64_t value = 0;
-    unsigned digits = 0, fraction = 0;
-    bool after_point = false;
+    unsigned digits = 0;
 
-    for (; p < end; p++) {
+    for (; p < end && digits <= 19; p++) {
         if (*p == '.') {
-            after_point = true;
+            point = p;
             continue;
         }
         if ((unsigned char)(*p - '0') > 9)
-            return false; /* an exponent: rare */
+            return false;
         value = value * 10 + (uint64_t)(*p - '0');
         digits += value != 0;
-        fraction += after_point;
-        if (digits > 15 || fraction > 22)
-            return false;
     }
-    *ret = (double)value / powers[fraction];
-    if (n->negative && value)
-        *ret = -*ret;
-    return true;
+    return digits <= 19 &&
+           num_make_double(value, point ? (int)(point + 1 - end) : 0, n->negative && value, ret);
 }
 
 /* Returns false beyond the range of doubles. */
 static bool number_double(const struct scan_number *n, double *ret)
 {
-    if (double_fast(n, ret))
-        return true;
-    if (num_parse_double((struct text){n->ptr, n->len}, ret) < 0 || !isfinite(*ret))
+    if (!make_short_double(n, ret) && num_parse_double((struct text){n->ptr, n->len}, ret) < 0)
         return false;
-    if (*ret == 0)
-        *ret = 0;
+    *ret += 0.0; /* -0 is 0 */
     return true;
 }
 
@@ -476,11 +430,11 @@ static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
     struct trace_value *v;
     int64_t time;
     uint8_t nano;
-    int err = scan_time(n->ptr, n->len, s->unit, &time, &nano);
+    bool valid = scan_time((struct text){n->ptr, n->len}, s->unit, &time, &nano);
 
     if (conv == CONV_DUR)
-        s->bad_dur = err < 0;
-    if (err < 0)
+        s->bad_dur = !valid;
+    if (!valid)
         return;
     *(conv == CONV_DUR ? &s->at.dur : &s->at.ts) = (int32_t)s->count;
     v = value_put(s, field, TRACE_INT);
@@ -562,6 +516,21 @@ void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t
         value_text(s, field, type, token.ptr, token.len);
 }
 
+/* Frees the temporary nodes of an event. Texts of its values stay valid. */
+static void free_temporaries(struct trace_scanner *s)
+{
+    for (size_t i = s->temps.count; i-- > 0;) {
+        struct scan_node *node = s->temps.at[i];
+        struct scan_node **at = &s->buckets[node->hash & s->bucket_mask];
+        while (*at && *at != node)
+            at = &(*at)->hash_next;
+        if (*at)
+            *at = node->hash_next;
+    }
+    s->temps.count = 0;
+    arena_done(&s->temp_memory);
+}
+
 void fields_begin(struct trace_scanner *s)
 {
     s->count = s->keys = 0;
@@ -576,10 +545,11 @@ void fields_begin(struct trace_scanner *s)
     s->other_bytes = 0;
     if (unlikely(s->scratch.data != NULL))
         scan_scratch_reset(s);
-    fields_forget(s);
+    if (unlikely(s->temps.count > 0))
+        free_temporaries(s);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 int fields_init(struct trace_scanner *s)
 {
@@ -602,13 +572,12 @@ int fields_init(struct trace_scanner *s)
 
 void fields_done(struct trace_scanner *s)
 {
-    fields_forget(s);
     scan_scratch_reset(s);
     free(s->scratch.data);
     free(s->values);
     free(s->fields);
     free(s->buckets);
-    free(s->temps);
+    vec_done(&s->temps);
     intern_free(s->paths);
     arena_done(&s->node_memory);
     arena_done(&s->temp_memory);

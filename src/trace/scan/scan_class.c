@@ -21,7 +21,7 @@ static enum trace_class class_of_letter(char c, bool *ret_known)
 
 bool scan_classify(const struct trace_scanner *s, enum trace_class *ret)
 {
-    const struct trace_value *ph = scan_living(s, s->at.phase);
+    const struct trace_value *ph = scan_value_at(s, s->at.phase);
     bool is_known = false;
 
     *ret = TRACE_EVENT;
@@ -29,12 +29,12 @@ bool scan_classify(const struct trace_scanner *s, enum trace_class *ret)
         *ret = class_of_letter(*ph->ptr, &is_known);
     else if (ph && ph->type == TRACE_INT)
         *ret = class_of_code(ph->i, &is_known);
-    return is_known || (scan_living(s, s->at.name) && scan_living(s, s->at.ts));
+    return is_known || (scan_value_at(s, s->at.name) && scan_value_at(s, s->at.ts));
 }
 
 bool scan_is_complete(const struct trace_scanner *s)
 {
-    const struct trace_value *ph = scan_living(s, s->at.phase);
+    const struct trace_value *ph = scan_value_at(s, s->at.phase);
 
     if (!ph)
         return false;
@@ -44,11 +44,11 @@ bool scan_is_complete(const struct trace_scanner *s)
 
 bool scan_is_plain(const struct trace_scanner *s, uint64_t fixed, enum trace_class *ret)
 {
-    const struct trace_value *ph = scan_living(s, s->at.phase);
+    const struct trace_value *ph = scan_value_at(s, s->at.phase);
 
     if (s->dead || !scan_classify(s, ret))
         return false;
     if (ph && (s->at.phase >= 64 || !(fixed >> s->at.phase & 1)))
         return false;
-    return *ret != TRACE_EVENT || scan_living(s, s->at.dur) || !scan_is_complete(s);
+    return *ret != TRACE_EVENT || scan_value_at(s, s->at.dur) || !scan_is_complete(s);
 }

@@ -200,7 +200,7 @@ static const char *read_object(struct tolerant *t, const char *p, struct scan_no
             return p ? fail_at(t, p) : NULL;
         if (parent) {
             node = fields_key(t->s, parent, key);
-            if (!node || !node_meet(t->s, node))
+            if (!node || !node_begin_value(t->s, node))
                 return fail_at(t, p);
         }
         p = read_value(t, p + 1, node, depth);
