@@ -100,6 +100,8 @@ struct hasher {
 void hasher_begin(struct hasher *h, uint64_t seed);
 void hasher_add(struct hasher *h, const void *data, size_t len);
 struct hash128 hasher_end(const struct hasher *h);
+/* Returns the position of a text in a list that ends with NULL, or -1. */
+int text_find(struct text t, const char *const *list);
 bool text_starts(struct text t, struct text prefix);
 bool text_ends(struct text t, struct text suffix);
 struct text text_trim(struct text t); /* without bytes 0x00-0x20 at both ends */
@@ -263,7 +265,7 @@ struct budget {
 };
 /* Returns 0, or the error to stop with: the first one remains. To be called once a batch. */
 int budget_check(struct budget *b);
-/* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
+/* Returns 0, or ERR_MEMORY_LIMIT (then nothing is charged). b NULL: no limit, here and below. */
 int budget_charge(struct budget *b, size_t bytes);
 void budget_release(struct budget *b, size_t bytes);
 /* The charges of an object for memory that is in no vec and no arena. Zero-initialise but for the

@@ -361,7 +361,6 @@ int trace_scan_next(struct trace_scanner *s, struct trace_event *ret);
 void trace_scan_counts(const struct trace_scanner *s, struct trace_counts *ret);
 /* The dotted path of a field: "name", "args.ret"; borrowed until trace_scanner_free. */
 struct text trace_field_path(const struct trace_scanner *s, uint16_t field);
-uint32_t trace_field_count(const struct trace_scanner *s);
 /* Returns true for paths of hashes, which are always text (READING.md). */
 bool trace_path_is_hash(struct text path);
 /* Returns true for paths where numeric text is converted to a number. */

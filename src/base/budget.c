@@ -55,6 +55,8 @@ static void release_shares(struct budget *b, const struct budget_share *end, siz
 
 int budget_charge(struct budget *b, size_t bytes)
 {
+    if (!b)
+        return 0;
     if (!charge_counter(&b->memory_used, b->memory_limit, bytes))
         return ERR_MEMORY_LIMIT;
     for (struct budget_share *s = b->share; s; s = s->parent) {
@@ -84,13 +86,15 @@ int budget_check_answer(struct budget *b, const struct buf *out)
 
 void budget_release(struct budget *b, size_t bytes)
 {
+    if (!b)
+        return;
     release_shares(b, NULL, bytes);
     release_counter(&b->memory_used, bytes);
 }
 
 int charge_add(struct charge *c, size_t bytes)
 {
-    int rc = c->budget ? budget_charge(c->budget, bytes) : 0;
+    int rc = budget_charge(c->budget, bytes);
 
     c->bytes += rc < 0 ? 0 : bytes;
     return rc;
@@ -103,8 +107,7 @@ int charge_up_to(struct charge *c, size_t bytes)
 
 void charge_done(struct charge *c)
 {
-    if (c->budget)
-        budget_release(c->budget, c->bytes);
+    budget_release(c->budget, c->bytes);
     c->bytes = 0;
 }
 

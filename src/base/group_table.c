@@ -96,7 +96,7 @@ static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mas
     int rc = 0;
 
     for (size_t i = 0; t->slots && i <= t->slot_mask && rc == 0; i++) {
-        rc = pass_checks(i, mask) ? budget_check(t->budget) : 0;
+        rc = t->budget && pass_checks(i, mask) ? budget_check(t->budget) : 0;
         if (t->slots[i])
             put_slot(slots, mask, t->slots[i]);
     }
@@ -238,7 +238,8 @@ int group_table_place(struct group_table *t)
 
     while (rc == 0 && t->placed < t->count) {
         uint32_t left = t->count - t->placed;
-        rc = pass_checks(t->placed - first, t->slot_mask) ? budget_check(t->budget) : 0;
+        if (t->budget && pass_checks(t->placed - first, t->slot_mask))
+            rc = budget_check(t->budget);
         if (rc == 0)
             place_groups(t, left < AHEAD ? left : AHEAD);
     }

@@ -30,7 +30,7 @@ struct group_table {
     /* number of groups that have slots; the next group_table_add adds the slots of the others */
     uint32_t placed;
     bool borrowed;         /* `keys` is memory of the caller */
-    struct budget *budget; /* borrowed until group_table_done */
+    struct budget *budget; /* NULL: none; borrowed until group_table_done */
     size_t charged;        /* bytes */
 };
 /* width 0: one group without keys. limit 0: 10 M groups. */

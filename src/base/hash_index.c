@@ -24,13 +24,12 @@ static int grow_slots(struct hash_index *x)
 
     if (size > UINT32_MAX)
         return -ENOMEM;
-    int rc = x->budget ? budget_charge(x->budget, size * sizeof(*x->slots)) : 0;
+    int rc = budget_charge(x->budget, size * sizeof(*x->slots));
     if (rc < 0)
         return rc;
     bigger.slots = calloc(size, sizeof(*x->slots));
     if (!bigger.slots) {
-        if (x->budget)
-            budget_release(x->budget, size * sizeof(*x->slots));
+        budget_release(x->budget, size * sizeof(*x->slots));
         return -ENOMEM;
     }
     for (size_t i = 0; x->slots && i <= x->mask; i++)
@@ -54,7 +53,7 @@ int hash_index_add(struct hash_index *x, uint64_t hash, uint32_t position)
 
 void hash_index_done(struct hash_index *x)
 {
-    if (x->budget && x->slots)
+    if (x->slots)
         budget_release(x->budget, (x->mask + (size_t)1) * sizeof(*x->slots));
     free(x->slots);
     *x = (struct hash_index){.budget = x->budget};

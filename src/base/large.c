@@ -36,11 +36,6 @@ static void *map_pages(size_t bytes)
     return at + before;
 }
 
-static struct header *array_alloc(size_t bytes)
-{
-    return bytes < MAPPED_MIN ? malloc(bytes) : map_pages(round_to_pages(bytes));
-}
-
 static void array_free(struct header *h)
 {
     if (h->bytes < MAPPED_MIN)
@@ -74,7 +69,7 @@ static struct header *remap_array(struct header *h, size_t bytes)
 
 static struct header *copy_array(struct header *h, size_t bytes)
 {
-    struct header *to = array_alloc(bytes);
+    struct header *to = bytes < MAPPED_MIN ? malloc(bytes) : map_pages(round_to_pages(bytes));
 
     if (to && h) {
         memcpy(to, h, h->bytes < bytes ? h->bytes : bytes);

@@ -410,15 +410,10 @@ static uint32_t bin_of_rank(const struct sketch *s, uint64_t rank)
     return sketch_bin(s->max);
 }
 
-static uint64_t rank_of(double q, uint64_t n)
-{
-    double rank = ceil(q * (double)n);
-    return rank < 1 ? 1 : rank >= (double)n ? n : (uint64_t)rank;
-}
-
 double sketch_quantile(const struct sketch *s, double q, bool integers)
 {
-    uint64_t rank = rank_of(q, s->count);
+    double last = (double)s->count, exact = ceil(q * last);
+    uint64_t rank = exact < 1 ? 1 : exact >= last ? s->count : (uint64_t)exact;
 
     assert(s->count > 0);
     if (!s->binned) {

@@ -383,7 +383,7 @@ bool num_make_double(uint64_t digits, int exponent, bool negative, double *ret)
 
 static locale_t c_locale;
 
-static void make_c_locale(void)
+static void create_c_locale(void)
 {
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
@@ -394,7 +394,7 @@ static int parse_by_library(struct text t, double *ret)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     char local[64], *copy = local;
 
-    pthread_once(&once, make_c_locale);
+    pthread_once(&once, create_c_locale);
     if (t.len >= sizeof(local))
         copy = malloc(t.len + 1);
     if (!copy || !c_locale)

@@ -62,6 +62,14 @@ int text_cmp(struct text a, struct text b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
+int text_find(struct text t, const char *const *list)
+{
+    for (int i = 0; list[i]; i++)
+        if (text_eq(t, text_of(list[i])))
+            return i;
+    return -1;
+}
+
 bool text_starts(struct text t, struct text prefix)
 {
     return t.len >= prefix.len && text_eq((struct text){t.ptr, prefix.len}, prefix);

@@ -13,14 +13,6 @@ static const char *const special_paths[BUILD_SPECIALS] = {"@class",   "@gap", "@
 
 /* ---- builders -------------------------------------------------------------------------------- */
 
-static int find_dimension(const struct chunk_builder *b, struct text path)
-{
-    for (unsigned i = 0; i < b->dimensions; i++)
-        if (text_eq(path, text_of(b->options.dimensions[i])))
-            return (int)i;
-    return -1;
-}
-
 int chunk_builder_new(const struct chunk_options *options, struct chunk_builder **ret)
 {
     struct chunk_builder *b = aligned_alloc(64, sizeof(*b));
@@ -86,22 +78,15 @@ void chunk_builder_free(struct chunk_builder *b)
 
 /* Columns that nearly every request reads are not compressed. For size and offset, this makes the
  * index 3 % larger, and filtered groups 1.6 times faster. */
-static bool is_read_often(struct text path)
-{
-    static const char *const paths[] = {"ts", "dur",    "name", "cat",   "pid",        "tid",
-                                        "ph", "@class", "size", "bytes", "args.offset"};
-
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-        if (text_eq(path, text_of(paths[i])))
-            return true;
-    return false;
-}
+static const char *const uncompressed_paths[] = {
+    "ts", "dur", "name", "cat", "pid", "tid", "ph", "@class", "size", "bytes", "args.offset", NULL};
 
 /* Starts column number `i` for a path, with the memory of its previous use. Returns 0 or
  * -ENOMEM. */
 static int column_start(struct chunk_builder *b, unsigned i, struct text path)
 {
     struct column_build *c = &b->column[i], old = *c;
+    int dimension = text_find(path, b->options.dimensions);
 
     if (old.words > 0)
         memset(old.valid, 0, old.words * sizeof(*old.valid));
@@ -118,9 +103,9 @@ static int column_start(struct chunk_builder *b, unsigned i, struct text path)
         .is_time = text_eq(path, TEXT("ts")) || text_eq(path, TEXT("dur")),
         .always_global =
             text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) || trace_path_is_hash(path),
-        .uncompressed = is_read_often(path),
+        .uncompressed = text_find(path, uncompressed_paths) >= 0,
         .compress_if_half = text_eq(path, TEXT("ts")),
-        .dimension = (int8_t)find_dimension(b, path),
+        .dimension = (int8_t)(dimension < (int)b->dimensions ? dimension : -1),
         .len = UINT32_MAX,
     };
     buf_clear(&c->kept);

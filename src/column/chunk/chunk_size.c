@@ -28,10 +28,9 @@ const char *const index_transfer_calls[] = {
 
 uint8_t size_class_of_name(struct text name)
 {
-    for (size_t i = 0; index_transfer_calls[i]; i++)
-        if (text_eq(name, text_of(index_transfer_calls[i])))
-            return i < ITEM_CALLS ? SIZE_TRANSFER | SIZE_COUNTED : SIZE_TRANSFER;
-    return 0;
+    int i = text_find(name, index_transfer_calls);
+
+    return i < 0 ? 0 : i < ITEM_CALLS ? SIZE_TRANSFER | SIZE_COUNTED : SIZE_TRANSFER;
 }
 
 uint8_t size_class_of_cat(struct text cat)

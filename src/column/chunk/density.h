@@ -72,11 +72,6 @@ struct density_cell {
     uint32_t begins;
     int32_t delta;
 };
-/* id 0: free; before: 2 x id, + 1 if the value is null */
-struct refine_slot {
-    int64_t value;
-    uint32_t before, id;
-};
 enum {
     DENSITY_IDS,
     DENSITY_FIRST_ROWS, /* uint32: tuple of each row; the first row of each tuple */

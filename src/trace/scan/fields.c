@@ -45,15 +45,10 @@ static const struct {
 
 bool trace_path_is_hash(struct text path)
 {
-    static const char *const names[] = {"args.hhash", "args.fhash", "args.shash", "args.cwd"};
+    static const char *const names[] = {"args.hhash", "args.fhash", "args.shash", "args.cwd", NULL};
 
-    if (path.len < 5 || memcmp(path.ptr, "args.", 5) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (text_eq(path, text_of(names[i])))
-            return true;
-    }
-    return path.len >= 10 && memcmp(path.ptr + path.len - 5, "_hash", 5) == 0;
+    return text_find(path, names) >= 0 ||
+           (path.len >= 10 && text_starts(path, TEXT("args.")) && text_ends(path, TEXT("_hash")));
 }
 
 bool trace_path_is_numeric(struct text path)
@@ -71,13 +66,10 @@ bool trace_path_is_numeric(struct text path)
                                         "args.step",
                                         "args.image_idx",
                                         "args.image_size",
-                                        "args.num_events"};
+                                        "args.num_events",
+                                        NULL};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (text_eq(path, text_of(names[i])))
-            return true;
-    }
-    return false;
+    return text_find(path, names) >= 0;
 }
 
 static uint8_t path_conv(uint32_t id, struct text path)
@@ -296,63 +288,30 @@ bool fields_prepare(struct trace_scanner *s, struct scan_node *node)
     return true;
 }
 
-static size_t json_size(struct text t)
-{
-    size_t size = 2;
-
-    for (size_t i = 0; i < t.len; i++)
-        size += t.ptr[i] == '"' || t.ptr[i] == '\\' ? 2 : (unsigned char)t.ptr[i] < 0x20 ? 6 : 1;
-    return size;
-}
-
-static char *json_string(char *out, struct text t)
-{
-    static const char hex[] = "0123456789abcdef";
-
-    *out++ = '"';
-    for (size_t i = 0; i < t.len; i++) {
-        unsigned char c = (unsigned char)t.ptr[i];
-
-        if (c < 0x20) {
-            out = mempcpy(out, "\\u00", 4);
-            *out++ = hex[c >> 4];
-            *out++ = hex[c & 15];
-            continue;
-        }
-        if (c == '"' || c == '\\')
-            *out++ = '\\';
-        *out++ = (char)c;
-    }
-    *out++ = '"';
-    return out;
-}
-
 void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t, bool quote)
 {
-    struct text path;
-    size_t size;
-    char *text, *out;
-
     s->notable = false;
     if (node->field != TRACE_FIELD_OTHER)
         return;
-    path = node_path(s, node);
+    struct text path = node_path(s, node);
     if (s->error)
         return;
-    size = json_size(path) + 1 + (quote ? json_size(t) : t.len);
-    if (size > TRACE_LINE_MAX - s->other_bytes)
+    buf_clear(&s->json);
+    buf_json_text(&s->json, path);
+    buf_putc(&s->json, ':');
+    if (quote)
+        buf_json_text(&s->json, t);
+    else
+        buf_text(&s->json, t);
+    s->error = s->json.error;
+    if (s->error || s->json.len > TRACE_LINE_MAX - s->other_bytes)
         return;
-    text = scan_scratch(s, size);
+    char *text = scan_scratch(s, s->json.len);
     if (!text)
         return;
-    out = json_string(text, path);
-    *out++ = ':';
-    if (quote)
-        json_string(out, t);
-    else
-        memcpy(out, t.ptr, t.len);
-    value_text(s, TRACE_FIELD_OTHER, TRACE_JSON, text, size);
-    s->other_bytes += size;
+    memcpy(text, s->json.data, s->json.len);
+    value_text(s, TRACE_FIELD_OTHER, TRACE_JSON, text, s->json.len);
+    s->other_bytes += s->json.len;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -588,9 +547,4 @@ void fields_done(struct trace_scanner *s)
 struct text trace_field_path(const struct trace_scanner *s, uint16_t field)
 {
     return field < intern_count(s->paths) ? intern_text(s->paths, field) : (struct text){NULL, 0};
-}
-
-uint32_t trace_field_count(const struct trace_scanner *s)
-{
-    return intern_count(s->paths);
 }

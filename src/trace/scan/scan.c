@@ -17,27 +17,20 @@ static inline bool is_blank(char c)
     return (unsigned char)c <= 0x20;
 }
 
-/* Skips bytes that may precede an object (rule 4 of READING.md). */
-static inline const char *skip_lead(const char *p, const char *end)
+/* Skips blanks and the three characters `others`. By rule 4 of READING.md, LEAD may precede an
+ * object, TAIL may follow it, and bracket lines have nothing else. */
+static const char *skip_blanks_and(const char *p, const char *end, const char others[4])
 {
-    while (p < end && (is_blank(*p) || *p == '[' || *p == ','))
+    while (p < end && (is_blank(*p) || memchr(others, *p, 3)))
         p++;
     return p;
 }
-
-/* Skips bytes that may follow an object (rule 4 of READING.md). */
-static inline const char *skip_tail(const char *p, const char *end)
-{
-    while (p < end && (is_blank(*p) || *p == ']' || *p == ','))
-        p++;
-    return p;
-}
+#define LEAD "[,,"
+#define TAIL "],,"
 
 static bool is_bracket_line(const char *p, const char *end)
 {
-    while (p < end && (is_blank(*p) || *p == '[' || *p == ']' || *p == ','))
-        p++;
-    return p == end;
+    return skip_blanks_and(p, end, "[],") == end;
 }
 
 static const char *line_end(const struct trace_scanner *s, const char *p)
@@ -265,7 +258,7 @@ static bool line_begin(struct trace_scanner *s)
         s->counts.brackets++;
         return false;
     }
-    l->at = skip_lead(l->start, end);
+    l->at = skip_blanks_and(l->start, end, LEAD);
     l->places = SCAN_PLACES_MAX;
     return true;
 }
@@ -355,7 +348,7 @@ static const char *next_place(struct scan_line *l, const char *p)
  * the object then counts as repaired (rule 7). */
 static bool has_more_after(struct scan_line *l, const char *p)
 {
-    p = skip_tail(p, l->end);
+    p = skip_blanks_and(p, l->end, TAIL);
     l->at = p < l->end ? p : NULL;
     l->glued = l->glued || (l->at && *p == '{');
     return l->at;
