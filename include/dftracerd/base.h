@@ -1,12 +1,12 @@
-/* base.h - what every module needs: errors, buffers, arenas, texts, numbers, clocks, queues,
- * threads.
+/* base.h - what every module needs: errors, buffers, arenas, texts, numbers, clocks, threads.
  *
  * May use:   libc, pthreads, xxhash.      Used by: every module.
  * Threads:   functions are re-entrant; an object belongs to one thread at a time unless it says
- *            otherwise (queue, pool, budget).
- * Memory:    *new* = the caller frees; *borrowed until X* = owned by the callee; *takes* = the
- *            callee owns it, on failure too. Nothing here aborts for lack of memory: -ENOMEM is
- *            returned, or kept in a sticky object and checked once at the end.
+ *            otherwise (pool, budget).
+ * Memory:    *new* = the caller frees; *borrowed until X* = owned by somebody else until then;
+ *            *stolen* = becomes owned by the callee, on failure too. Nothing here aborts for lack
+ *            of memory: -ENOMEM is returned, or kept in a sticky object and checked once at the
+ *            end.
  * Asserts stay on in release builds and mean a bug of ours, never an outside event.
  */
 #ifndef DFTRACERD_BASE_H
@@ -100,6 +100,8 @@ struct hasher {
 void hasher_begin(struct hasher *h, uint64_t seed);
 void hasher_add(struct hasher *h, const void *data, size_t len);
 struct hash128 hasher_end(const struct hasher *h);
+/* Returns the position of a text in a list that ends with NULL, or -1. */
+int text_find(struct text t, const char *const *list);
 bool text_starts(struct text t, struct text prefix);
 bool text_ends(struct text t, struct text suffix);
 struct text text_trim(struct text t); /* without bytes 0x00-0x20 at both ends */
@@ -110,6 +112,7 @@ bool text_split(struct text *rest, char separator, struct text *ret_part);
  * ill-formed, *ret_code is -1 and the length is that of the maximal ill-formed part (1-3), which is
  * to be replaced by one U+FFFD. */
 size_t text_utf8_next(struct text t, int32_t *ret_code);
+char *text_put_utf8(char *out, uint32_t code); /* writes 1 to 4 bytes, returns their end */
 
 /* ---- growable buffer (sticky error) ---------------------------------------------------------- */
 
@@ -133,12 +136,12 @@ char *buf_steal(struct buf *b, size_t *ret_len);  /* *new*, NUL-terminated; NULL
 /* ---- arena: many small allocations, freed at once -------------------------------------------- */
 
 struct budget;
-/* limit 0 = none; budget NULL = none, else borrowed until arena_done, and charged before memory is
- * allocated; zero-initialise. `error` is sticky: check it once at the end, or each result. */
+/* Zero-initialise. `error` is sticky: check it once at the end, or each result. */
 struct arena {
     void *head;
-    size_t used, limit, charged;
-    struct budget *budget;
+    size_t used, limit;    /* bytes; limit 0: none */
+    size_t charged;        /* bytes, before they are allocated */
+    struct budget *budget; /* NULL: none; borrowed until arena_done */
     int error; /* 0, or the first error: ERR_MEMORY_LIMIT, or -ENOMEM (also beyond `limit`) */
 };
 void *arena_alloc(struct arena *a, size_t size); /* 16-byte aligned, zeroed; NULL: `error` is set */
@@ -166,7 +169,7 @@ struct memory_limit {
  * its control group and those above it (versions 1 and 2), and RLIMIT_AS. Reads files; any
  * thread. */
 struct memory_limit memory_limit(void);
-/* The same for tests, which have /proc and the mount points below `root`. */
+/* The same for tests whose /proc and mount points are below `root`. */
 struct memory_limit memory_limit_below(const char *root);
 uint64_t memory_address_space(void);     /* RLIMIT_AS; UINT64_MAX: no limit */
 bool memory_is_mappable(uint64_t bytes); /* true if mmap of so much memory works now */
@@ -175,7 +178,7 @@ void memory_explain(int code, char *text, size_t size);
 
 /* ---- intern table: text -> dense id from 0 --------------------------------------------------- */
 
-struct intern;                   /* one writer; see index for the shared one */
+struct intern;                   /* one writer */
 struct intern *intern_new(void); /* *new* or NULL */
 void intern_free(struct intern *t);
 int64_t intern_add(struct intern *t, struct text text);        /* id, or -ENOMEM */
@@ -194,12 +197,12 @@ int num_parse_double(struct text t, double *ret); /* JSON grammar; -ERANGE if no
 /* Sets *ret to digits * 10^exponent, correctly rounded. Returns false if the fast path cannot
  * decide the rounding: call num_parse_double. */
 bool num_make_double(uint64_t digits, int exponent, bool negative, double *ret);
-/* Parses a JSON number, multiplies it by 10^scale, and rounds it half to even to an integer.
- * num_parse_scaled("119.68612670898438", 3) = 119686. `ret_has_fraction` (may be NULL): the number
- * had a non-zero fraction before the multiplication. -ERANGE beyond int64. */
-int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_has_fraction);
-/* "250us", "1.5s" -> ns, half to even; ns us ms s sec m min h d. A bare number is in bare_unit_ns
- * (0: -EINVAL). */
+/* Parses a JSON number, multiplies it by 10^scale, and rounds it half to even to an integer:
+ * num_parse_scaled("119.68612670898438", 3) = 119686. *ret_exact: it was not rounded. -ERANGE
+ * beyond int64. */
+int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_exact);
+/* "250us", "1.5s" -> ns, half to even; ns us ms s sec m min h d. A number without a unit is in
+ * units of bare_unit_ns (0: -EINVAL). -ERANGE beyond int64. */
 int num_parse_duration(struct text t, int64_t bare_unit_ns, int64_t *ret_ns);
 /* "4MiB", "512k" (1024s), "4MB" (1000s), "1.5GiB", "100"; any case; -ERANGE beyond int64. */
 int num_parse_bytes(struct text t, uint64_t *ret);
@@ -223,9 +226,6 @@ int64_t clock_real_ns(void);
  * returns 0 or ETIMEDOUT. */
 void clock_cond_init(pthread_cond_t *ret);
 int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);
-/* Blocks all signals but faults in the calling thread, and in threads that it starts until it
- * restores the mask: signals are handled by the main thread. */
-void signals_leave(sigset_t *ret_before);
 
 /* ---- pulses: detection of threads without progress ------------------------------------------- */
 
@@ -249,23 +249,23 @@ int64_t pulse_silence_ns(const struct pulse *p);
 
 /* A common limit of memory for several budgets: the requests of a client, or all requests. */
 struct budget_share {
-    atomic_size_t used;      /* bytes */
-    size_t limit;            /* 0 = none */
-    struct budget_share *of; /* a larger one, or NULL; borrowed */
+    atomic_size_t used;          /* bytes */
+    size_t limit;                /* bytes, 0 = none */
+    struct budget_share *parent; /* charged, too; NULL = none; borrowed */
 };
-/* Shared by the request, its workers and http. All members may be read and written by any thread.
- */
+/* Shared by the request, its workers and http. Any thread may read and write atomic members; the
+ * others are set before the first charge. */
 struct budget {
     atomic_int cancelled;        /* set to ERR_CANCELLED (or another code) to stop the query */
     _Atomic int64_t deadline_ns; /* clock_mono_ns, 0 = none; may be moved while the query runs */
     size_t memory_limit;         /* bytes, 0 = none */
     atomic_size_t memory_used;
-    struct budget_share *share; /* set before the first charge, or NULL; borrowed */
-    atomic_bool crowded;        /* a charge was refused because of the share */
+    struct budget_share *share; /* NULL = none; borrowed */
+    atomic_bool share_exceeded; /* a charge was refused because of the limit of a share */
 };
 /* Returns 0, or the error to stop with: the first one remains. To be called once a batch. */
 int budget_check(struct budget *b);
-/* 0 or ERR_MEMORY_LIMIT (then nothing is charged) */
+/* Returns 0, or ERR_MEMORY_LIMIT (then nothing is charged). b NULL: no limit, here and below. */
 int budget_charge(struct budget *b, size_t bytes);
 void budget_release(struct budget *b, size_t bytes);
 /* The charges of an object for memory that is in no vec and no arena. Zero-initialise but for the
@@ -289,20 +289,11 @@ typedef int sort_compare(const void *a, const void *b, void *arg);
 int sort_items(void *items, size_t n, size_t each, sort_compare *compare, void *arg,
                struct budget *b);
 
-/* ---- bounded queue of pointers, many producers, many consumers ------------------------------- */
-
-struct queue;
-struct queue *queue_new(size_t capacity); /* *new* or NULL */
-void queue_free(struct queue *q);         /* must be empty of waiters */
-/* waits while the queue is full; -EPIPE once closed (the caller keeps the item) */
-int queue_push(struct queue *q, void *item);
-int queue_try_push(struct queue *q, void *item);     /* -EAGAIN when full */
-int queue_pop(struct queue *q, void **ret_item);     /* waits; ERR_END when closed and drained */
-int queue_try_pop(struct queue *q, void **ret_item); /* -EAGAIN when empty */
-void queue_close(struct queue *q);                   /* wakes all; pops drain what is left */
-size_t queue_length(struct queue *q);
-
 /* ---- thread pool ----------------------------------------------------------------------------- */
+
+/* Blocks all signals but faults in the calling thread, and in threads that it starts until it
+ * restores the mask: signals are handled by the main thread. */
+void signals_leave(sigset_t *ret_before);
 
 struct pool;
 typedef void pool_job(void *arg);
@@ -320,10 +311,10 @@ struct pool_lane {
 };
 /* Submits a job to a lane; NULL: to the common one. */
 int pool_submit_to(struct pool *p, struct pool_lane *lane, pool_job *job, void *arg);
-/* Runs job(arg, i) for i in [0, n) on up to `n` threads of the pool *and* the calling thread;
- * returns when all are done. Safe from within a job of the same pool (the caller works, so it
- * cannot deadlock). */
-int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);
+/* Runs job(arg, i) for i in [0, n) on the calling thread and idle threads of the pool (NULL: on the
+ * calling thread alone); returns when all are done. Safe from within a job of the same pool (the
+ * caller works, so it cannot deadlock). */
+void pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg);
 /* The same in turns: if job returns true, it is called again with its i, by any of the threads, one
  * at a time. The job should check pool_is_wanted from time to time, and return if it is true:
  * helpers then run the waiting jobs first. The calling thread, if it belongs to the pool, has
@@ -331,7 +322,7 @@ int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), voi
  * turn again, or budget_check(b) fails; at most 16 threads of a pool are suspended at a time. The
  * caller must therefore hold no lock. b may be NULL. */
 typedef bool pool_turn(void *arg, unsigned i);
-int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b);
+void pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b);
 bool pool_is_wanted(const struct pool *p);     /* true if jobs wait for a thread; NULL: false */
 unsigned pool_threads(const struct pool *p);   /* number of threads that work at a time */
 int64_t pool_silence_ns(const struct pool *p); /* the longest silence of its threads' pulses */

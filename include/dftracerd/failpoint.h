@@ -2,7 +2,7 @@
  *
  * May use:   nothing. Used by: every module, where it writes to a disk or waits for something that
  *            may not come.
- * Normal builds hold nothing of it: failpoint() is the constant false. With DFT_FAILPOINTS it is in
+ * In normal builds, failpoint() is the constant false. With DFT_FAILPOINTS it is in
  * tests/fault/failpoint.c, which says how a test chooses (DFTRACERD_FAIL); such programs are in
  * $(BUILD)/fail/bin and are never installed.
  */

@@ -17,7 +17,7 @@
 #include "dftracerd/base.h"
 
 struct hash_slot {
-    uint32_t hash, position_plus; /* position + 1; 0: empty */
+    uint32_t hash, position_plus_1; /* position_plus_1 = 0: empty */
 };
 struct hash_index {
     struct hash_slot *slots;
@@ -59,10 +59,10 @@ static inline bool hash_index_next(const struct hash_index *x, struct hash_match
 {
     while (x->slots) {
         const struct hash_slot *s = &x->slots[m->slot];
-        if (s->position_plus == 0)
+        if (s->position_plus_1 == 0)
             break;
         m->slot = (m->slot + 1) & x->mask;
-        m->position = s->position_plus - 1;
+        m->position = s->position_plus_1 - 1;
         if (s->hash == m->hash)
             return true;
     }

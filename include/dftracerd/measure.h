@@ -70,7 +70,6 @@ int sketch_add_many(struct sketch *s, double value, uint64_t n);
 int sketch_add_all(struct sketch *s, const int64_t *values, size_t n, bool nano);
 int sketch_merge(struct sketch *s, const struct sketch *other);
 uint64_t sketch_count(const struct sketch *s);
-size_t sketch_bytes(const struct sketch *s); /* of memory */
 /* Returns the value of rank max(1, ceil(q * n)), 0 <= q <= 1, n > 0. `integers`: all values are
  * whole numbers, so the result is rounded to one. */
 double sketch_quantile(const struct sketch *s, double q, bool integers);
@@ -78,9 +77,9 @@ void sketch_encode(const struct sketch *s, struct buf *out);
 /* Returns the bytes read, ERR_CORRUPT or -ENOMEM. */
 ssize_t sketch_decode(const void *data, size_t len, struct sketch **ret);
 /* Calls each(arg, bin, number of values) for each bin, ascending; a sketch that still keeps all
- * values may do so several times for a bin. Returns 0 or -ENOMEM. */
-int sketch_each_bin(const struct sketch *s, void (*each)(void *arg, uint32_t bin, uint64_t count),
-                    void *arg);
+ * values may do so several times for a bin. */
+void sketch_each_bin(const struct sketch *s, void (*each)(void *arg, uint32_t bin, uint64_t count),
+                     void *arg);
 /* The bin of a value, and a value of a bin. Bins are ordered as values are. */
 uint32_t sketch_bin(double value);
 double sketch_bin_value(uint32_t bin, bool integers);

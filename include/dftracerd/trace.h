@@ -27,8 +27,7 @@ struct trace_checkpoint {
     uint64_t file_offset; /* first byte of the file that is needed */
     uint8_t bits;         /* 0-7: low bits of that byte that belong to the block before */
     uint8_t kind;         /* enum trace_checkpoint_kind */
-    /* bytes at `window`: raw-deflated preset window (at most 32 KiB of text), 0 at a member start
- */
+    /* bytes at `window`: the preset window (at most 32 KiB of text), raw-deflated; 0 at a member */
     uint32_t window_len;
     const uint8_t *window; /* owner: see each function */
     /* With these, a reader that starts here reports the same members and corrupt ranges as one that
@@ -142,7 +141,7 @@ struct trace_ahead {
     _Atomic uint64_t first;
     /* Returns the piece that begins at `bit`, or NULL. */
     struct trace_piece *(*take)(struct trace_ahead *a, uint64_t bit);
-    /* Returns a piece to its owner. */
+    /* Returns a piece to its owner. `used`: its text was delivered. */
     void (*done)(struct trace_ahead *a, struct trace_piece *p, bool used);
 };
 /* `ahead` is borrowed until the reader is closed, which may call `done`. */
@@ -159,8 +158,8 @@ struct trace_chunk {
     uint64_t text_offset; /* of its first byte */
     char *text;           /* `len` bytes, then at least 64 readable zero bytes (SIMD overrun) */
     size_t len;
-    size_t cap; /* allocated; text and cap go back by trace_chunk_done only */
-    bool ended; /* final: the next line is known, or the file was finished; else provisional */
+    size_t cap; /* bytes allocated */
+    bool ended; /* the next line is known, or the file was finished; false: provisional */
 };
 /* A line longer than TRACE_LINE_MAX ends its chunk as the line "!" (so one invalid line), and is
  * recorded as TRACE_DAMAGE_LINE. Numbers always ascend: if such a line ends a chunk early
@@ -197,15 +196,15 @@ void trace_text_close(struct trace_text *t);
  * them. */
 int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len);
 
-/* The same for a source, which it owns if it succeeds. */
+/* The same for a source, which becomes owned by the text on success. */
 int trace_text_open_source(struct trace_source *source, enum trace_format format,
                            enum trace_engine engine, trace_find_checkpoint *find, void *arg,
                            struct trace_text **ret);
 
-/* Makes a source of the bytes [offset, offset + size) of `text`, which it owns if it succeeds: a
- * part that is a file of its own, as a member of an archive. Reading at a position uses the
- * checkpoints of `text`; if the member itself is compressed, also its own. `done` (may be NULL) is
- * called when it is closed. Returns 0 or -ENOMEM. */
+/* Makes a source of the bytes [offset, offset + size) of `text`: a part that is a file of its own,
+ * as a member of an archive. `text` becomes owned by the source on success. Reading at a position
+ * uses the checkpoints of `text`; if the member itself is compressed, also its own. `done` (may be
+ * NULL) is called when the source is closed. Returns 0 or -ENOMEM. */
 int trace_source_new(struct trace_text *text, uint64_t offset, uint64_t size,
                      void (*done)(void *arg), void *arg, struct trace_source **ret);
 void trace_source_close(struct trace_source *s);
@@ -362,7 +361,6 @@ int trace_scan_next(struct trace_scanner *s, struct trace_event *ret);
 void trace_scan_counts(const struct trace_scanner *s, struct trace_counts *ret);
 /* The dotted path of a field: "name", "args.ret"; borrowed until trace_scanner_free. */
 struct text trace_field_path(const struct trace_scanner *s, uint16_t field);
-uint32_t trace_field_count(const struct trace_scanner *s);
 /* Returns true for paths of hashes, which are always text (READING.md). */
 bool trace_path_is_hash(struct text path);
 /* Returns true for paths where numeric text is converted to a number. */

@@ -31,10 +31,10 @@ static struct block *block_new(struct arena *a, size_t need)
     if (size < need)
         size = need;
     size_t bytes = sizeof(struct block) + size;
-    int rc = a->budget ? budget_charge(a->budget, bytes) : 0;
+    int rc = budget_charge(a->budget, bytes);
     if (rc < 0)
         return arena_fail(a, rc);
-    a->charged += a->budget ? bytes : 0;
+    a->charged += bytes;
     struct block *block = calloc(1, bytes);
     if (!block)
         return arena_fail(a, -ENOMEM);
@@ -98,8 +98,7 @@ void arena_done(struct arena *a)
         next = block->next;
         free(block);
     }
-    if (a->budget)
-        budget_release(a->budget, a->charged);
+    budget_release(a->budget, a->charged);
     a->head = NULL;
     a->used = a->charged = 0;
     a->error = 0;

@@ -8,7 +8,6 @@
 int budget_check(struct budget *b)
 {
     int code = atomic_load_explicit(&b->cancelled, memory_order_relaxed);
-
     int64_t now = clock_mono_ns();
 
     pulse_beat_at(now);
@@ -22,7 +21,7 @@ int budget_check(struct budget *b)
 }
 
 /* limit 0: none */
-static bool fits(size_t used, size_t limit, size_t bytes)
+static bool bytes_fit(size_t used, size_t limit, size_t bytes)
 {
     size_t max = limit ? limit : SIZE_MAX;
 
@@ -34,7 +33,7 @@ static bool charge_counter(atomic_size_t *at, size_t limit, size_t bytes)
     size_t used = atomic_load_explicit(at, memory_order_relaxed);
 
     do {
-        if (!fits(used, limit, bytes))
+        if (!bytes_fit(used, limit, bytes))
             return false;
     } while (!atomic_compare_exchange_weak(at, &used, used + bytes));
     return true;
@@ -47,23 +46,25 @@ static void release_counter(atomic_size_t *at, size_t bytes)
     assert(before >= bytes);
 }
 
-/* Releases bytes from the share of the budget and those above it, up to `end`. */
+/* Releases bytes from the share of the budget and its parents before `end`. */
 static void release_shares(struct budget *b, const struct budget_share *end, size_t bytes)
 {
-    for (struct budget_share *s = b->share; s != end; s = s->of)
+    for (struct budget_share *s = b->share; s != end; s = s->parent)
         release_counter(&s->used, bytes);
 }
 
 int budget_charge(struct budget *b, size_t bytes)
 {
+    if (!b)
+        return 0;
     if (!charge_counter(&b->memory_used, b->memory_limit, bytes))
         return ERR_MEMORY_LIMIT;
-    for (struct budget_share *s = b->share; s; s = s->of) {
+    for (struct budget_share *s = b->share; s; s = s->parent) {
         if (charge_counter(&s->used, s->limit, bytes))
             continue;
         release_shares(b, s, bytes);
         release_counter(&b->memory_used, bytes);
-        atomic_store(&b->crowded, true);
+        atomic_store(&b->share_exceeded, true);
         return ERR_MEMORY_LIMIT;
     }
     return 0;
@@ -71,12 +72,12 @@ int budget_charge(struct budget *b, size_t bytes)
 
 int budget_check_answer(struct budget *b, const struct buf *out)
 {
-    bool ok = fits(b->memory_used, b->memory_limit, out->cap);
+    bool ok = bytes_fit(b->memory_used, b->memory_limit, out->cap);
 
-    for (const struct budget_share *s = b->share; s && ok; s = s->of) {
-        ok = fits(s->used, s->limit, out->cap);
+    for (const struct budget_share *s = b->share; s && ok; s = s->parent) {
+        ok = bytes_fit(s->used, s->limit, out->cap);
         if (!ok)
-            atomic_store(&b->crowded, true);
+            atomic_store(&b->share_exceeded, true);
     }
     if (!ok)
         budget_cancel(b, ERR_MEMORY_LIMIT);
@@ -85,13 +86,15 @@ int budget_check_answer(struct budget *b, const struct buf *out)
 
 void budget_release(struct budget *b, size_t bytes)
 {
+    if (!b)
+        return;
     release_shares(b, NULL, bytes);
     release_counter(&b->memory_used, bytes);
 }
 
 int charge_add(struct charge *c, size_t bytes)
 {
-    int rc = c->budget ? budget_charge(c->budget, bytes) : 0;
+    int rc = budget_charge(c->budget, bytes);
 
     c->bytes += rc < 0 ? 0 : bytes;
     return rc;
@@ -104,8 +107,7 @@ int charge_up_to(struct charge *c, size_t bytes)
 
 void charge_done(struct charge *c)
 {
-    if (c->budget)
-        budget_release(c->budget, c->bytes);
+    budget_release(c->budget, c->bytes);
     c->bytes = 0;
 }
 

@@ -9,7 +9,7 @@
 static const char *const level_names[] = {"portable", "avx2"};
 
 /* Checks for all instructions that the flags of the Makefile for *_avx2.c allow. */
-static enum cpu_level detect(void)
+static enum cpu_level detect_level(void)
 {
 #ifdef __x86_64__
     __builtin_cpu_init();
@@ -20,7 +20,8 @@ static enum cpu_level detect(void)
     return CPU_PORTABLE;
 }
 
-static enum cpu_level lowered(enum cpu_level best)
+/* Applies $DFTRACERD_CPU. */
+static enum cpu_level lower_level(enum cpu_level best)
 {
     const char *wanted = getenv("DFTRACERD_CPU");
 
@@ -38,7 +39,7 @@ enum cpu_level cpu_level(void)
     int level = atomic_load_explicit(&cached, memory_order_relaxed);
 
     if (level == 0) {
-        level = (int)lowered(detect()) + 1;
+        level = (int)lower_level(detect_level()) + 1;
         atomic_store_explicit(&cached, level, memory_order_relaxed);
     }
     return (enum cpu_level)(level - 1);

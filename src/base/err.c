@@ -62,7 +62,8 @@ const char *err_name(int code)
     return name ? name : "unknown";
 }
 
-static void record(struct err *err, int code, const char *param, const char *fmt, va_list args)
+static void record_error(struct err *err, int code, const char *param, const char *fmt,
+                         va_list args)
 {
     if (!err || err->code != 0)
         return;
@@ -78,7 +79,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    record(err, code, "", fmt, args);
+    record_error(err, code, "", fmt, args);
     va_end(args);
     return code;
 }
@@ -93,7 +94,7 @@ int err_set_param(struct err *err, int code, const char *param, const char *fmt,
     va_list args;
 
     va_start(args, fmt);
-    record(err, code, param, fmt, args);
+    record_error(err, code, param, fmt, args);
     va_end(args);
     return code;
 }

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_GROUPS = 64, DEFAULT_LIMIT = 10000000, AHEAD = 32 };
+enum { FIRST_GROUPS = 64, DEFAULT_LIMIT = 10000000, MAX_GROUPS = 1 << 30 };
+enum { AHEAD = 32 }; /* tuples whose cache misses overlap */
 
 void group_table_init(struct group_table *t, unsigned width, uint64_t limit, struct budget *budget)
 {
@@ -54,11 +55,11 @@ static inline uint64_t make_slot(uint32_t hash, uint32_t group)
 {
     return (uint64_t)hash << 32 | (group + 1);
 }
-static inline uint32_t hash_of(uint64_t slot)
+static inline uint32_t slot_hash(uint64_t slot)
 {
     return (uint32_t)(slot >> 32);
 }
-static inline uint32_t group_of(uint64_t slot)
+static inline uint32_t slot_group(uint64_t slot)
 {
     return (uint32_t)slot - 1;
 }
@@ -71,8 +72,9 @@ static inline int64_t look_up(const struct group_table *t, const uint64_t *keys,
 
     for (; t->slots[at]; at = (at + 1) & t->slot_mask) {
         uint64_t slot = t->slots[at];
-        if (hash_of(slot) == hash && same_keys(group_table_keys(t, group_of(slot)), keys, t->width))
-            return group_of(slot);
+        if (slot_hash(slot) == hash &&
+            same_keys(group_table_keys(t, slot_group(slot)), keys, t->width))
+            return slot_group(slot);
     }
     *ret_at = at;
     return -ENOENT;
@@ -81,7 +83,7 @@ static inline int64_t look_up(const struct group_table *t, const uint64_t *keys,
 /* Stores to the first free slot: the group is known to be new. */
 static inline void put_slot(uint64_t *slots, uint32_t mask, uint64_t slot)
 {
-    uint32_t at = hash_of(slot) & mask;
+    uint32_t at = slot_hash(slot) & mask;
 
     while (slots[at])
         at = (at + 1) & mask;
@@ -94,7 +96,7 @@ static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mas
     int rc = 0;
 
     for (size_t i = 0; t->slots && i <= t->slot_mask && rc == 0; i++) {
-        rc = pass_checks(i, mask) ? budget_check(t->budget) : 0;
+        rc = t->budget && pass_checks(i, mask) ? budget_check(t->budget) : 0;
         if (t->slots[i])
             put_slot(slots, mask, t->slots[i]);
     }
@@ -152,7 +154,7 @@ int group_table_append(struct group_table *t, uint32_t more)
 {
     uint32_t cap = capacity_for(t->count + (uint64_t)more);
 
-    if (t->count + (uint64_t)more > t->limit || t->count + (uint64_t)more > 1u << 30)
+    if (t->count + (uint64_t)more > t->limit || t->count + (uint64_t)more > MAX_GROUPS)
         return ERR_ROW_LIMIT;
     int rc = cap > t->cap ? grow_to(t, cap, false) : 0;
     t->count += rc < 0 ? 0 : more;
@@ -163,14 +165,14 @@ void group_table_expect(struct group_table *t, uint64_t count)
 {
     uint32_t cap = capacity_for(count < t->limit ? count : t->limit);
 
-    if (cap > t->cap && cap <= 1u << 30)
+    if (cap > t->cap && cap <= MAX_GROUPS)
         (void)grow_to(t, cap, true);
 }
 
 int group_table_borrow(struct group_table *t, uint64_t *keys, uint32_t count)
 {
     assert(!t->keys);
-    if (count > t->limit || count > 1u << 30)
+    if (count > t->limit || count > MAX_GROUPS)
         return ERR_ROW_LIMIT;
     t->keys = keys;
     t->count = t->cap = count;
@@ -214,7 +216,7 @@ int group_table_rekey(struct group_table *t, unsigned width,
 }
 
 /* Adds slots for the next n groups. */
-static void place_some(struct group_table *t, uint32_t n)
+static void place_groups(struct group_table *t, uint32_t n)
 {
     uint64_t slots[AHEAD];
 
@@ -230,15 +232,16 @@ static void place_some(struct group_table *t, uint32_t n)
 
 int group_table_place(struct group_table *t)
 {
-    bool few = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
-    int rc = few ? grow_to(t, capacity_for(t->cap), true) : 0;
+    bool need_slots = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
+    int rc = need_slots ? grow_to(t, capacity_for(t->cap), true) : 0;
     uint32_t first = t->placed;
 
     while (rc == 0 && t->placed < t->count) {
         uint32_t left = t->count - t->placed;
-        rc = pass_checks(t->placed - first, t->slot_mask) ? budget_check(t->budget) : 0;
+        if (t->budget && pass_checks(t->placed - first, t->slot_mask))
+            rc = budget_check(t->budget);
         if (rc == 0)
-            place_some(t, left < AHEAD ? left : AHEAD);
+            place_groups(t, left < AHEAD ? left : AHEAD);
     }
     return rc;
 }
@@ -291,9 +294,9 @@ static void hash_ahead(const struct group_table *t, const uint64_t *keys, uint32
     for (uint32_t i = 0; t->slots && i < n; i++)
         slots[i] = t->slots[hashes[i] & t->slot_mask];
     for (uint32_t i = 0; t->slots && t->width && i < n; i++) {
-        if (!slots[i] || hash_of(slots[i]) != hashes[i])
+        if (!slots[i] || slot_hash(slots[i]) != hashes[i])
             continue;
-        const uint64_t *known = group_table_keys(t, group_of(slots[i]));
+        const uint64_t *known = group_table_keys(t, slot_group(slots[i]));
         memory_touch(known);
         memory_touch(known + t->width - 1);
     }

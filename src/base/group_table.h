@@ -14,24 +14,24 @@
 /* Returns true if the budget is to be checked before item i of a pass that writes n items in random
  * order. For each of the first items the kernel may have to clear a page of 2 MB, which takes as
  * long as thousands of the others. */
-enum { PASS_FIRST = 1 << 12, PASS_LOOKED = 1 << 14 };
+enum { PASS_FIRST_ITEMS = 1 << 12, PASS_CHECK_ITEMS = 1 << 14 };
 static inline bool pass_checks(size_t i, size_t n)
 {
-    return (i < PASS_FIRST && i < n / PASS_LOOKED) || i % PASS_LOOKED == 0;
+    return (i < PASS_FIRST_ITEMS && i < n / PASS_CHECK_ITEMS) || i % PASS_CHECK_ITEMS == 0;
 }
 
 struct group_table {
     unsigned width;      /* keys a group */
     uint32_t count, cap; /* groups; capacity of `keys` in groups */
-    uint64_t limit;      /* more groups: ERR_ROW_LIMIT */
+    uint64_t limit;      /* maximum number of groups */
     uint64_t *keys;      /* `width` for each group */
     uint64_t *slots;     /* the hash in the upper half, group + 1 in the lower; 0 = free */
     uint32_t slot_mask;  /* number of slots, a power of two, - 1 */
     /* number of groups that have slots; the next group_table_add adds the slots of the others */
     uint32_t placed;
-    bool borrowed; /* `keys` is memory of the caller */
-    struct budget *budget;
-    size_t charged;
+    bool borrowed;         /* `keys` is memory of the caller */
+    struct budget *budget; /* NULL: none; borrowed until group_table_done */
+    size_t charged;        /* bytes */
 };
 /* width 0: one group without keys. limit 0: 10 M groups. */
 void group_table_init(struct group_table *t, unsigned width, uint64_t limit, struct budget *budget);
@@ -54,8 +54,8 @@ void group_table_find_all(const struct group_table *t, const uint64_t *keys, uin
 int group_table_append(struct group_table *t, uint32_t more);
 /* Allocates memory for `count` groups at once, if the budget allows it. */
 void group_table_expect(struct group_table *t, uint64_t count);
-/* Sets the groups of an empty table to memory of the caller, who keeps it as long as the table.
- * They have no slots, and no others can be added. Returns 0 or ERR_ROW_LIMIT. */
+/* Sets the groups of an empty table to memory that is borrowed until group_table_done. They have no
+ * slots, and no others can be added. Returns 0 or ERR_ROW_LIMIT. */
 int group_table_borrow(struct group_table *t, uint64_t *keys, uint32_t count);
 /* Replaces the keys of all groups by tuples of `width` keys: rekey() sets `to` from `from`, which
  * are the same memory if the width stays. The groups then have no slots. Returns 0,

@@ -11,7 +11,7 @@ static void put_slot(struct hash_index *x, struct hash_slot slot)
 {
     uint32_t i = hash_index_place(slot.hash) & x->mask;
 
-    while (x->slots[i].position_plus)
+    while (x->slots[i].position_plus_1)
         i = (i + 1) & x->mask;
     x->slots[i] = slot;
     x->count++;
@@ -24,17 +24,16 @@ static int grow_slots(struct hash_index *x)
 
     if (size > UINT32_MAX)
         return -ENOMEM;
-    int rc = x->budget ? budget_charge(x->budget, size * sizeof(*x->slots)) : 0;
+    int rc = budget_charge(x->budget, size * sizeof(*x->slots));
     if (rc < 0)
         return rc;
     bigger.slots = calloc(size, sizeof(*x->slots));
     if (!bigger.slots) {
-        if (x->budget)
-            budget_release(x->budget, size * sizeof(*x->slots));
+        budget_release(x->budget, size * sizeof(*x->slots));
         return -ENOMEM;
     }
     for (size_t i = 0; x->slots && i <= x->mask; i++)
-        if (x->slots[i].position_plus)
+        if (x->slots[i].position_plus_1)
             put_slot(&bigger, x->slots[i]);
     hash_index_done(x);
     *x = bigger;
@@ -54,7 +53,7 @@ int hash_index_add(struct hash_index *x, uint64_t hash, uint32_t position)
 
 void hash_index_done(struct hash_index *x)
 {
-    if (x->budget && x->slots)
+    if (x->slots)
         budget_release(x->budget, (x->mask + (size_t)1) * sizeof(*x->slots));
     free(x->slots);
     *x = (struct hash_index){.budget = x->budget};

@@ -29,6 +29,6 @@ extern const struct hasher_calls hasher_portable, hasher_avx2;
         return (struct hash128){.high = hash.high64, .low = hash.low64}; \
     } \
     const struct hasher_calls level = {begin, add, end}; \
-    _Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hasher), "room for the state")
+    _Static_assert(sizeof(XXH3_state_t) <= sizeof(struct hasher), "the state must fit")
 
 #endif

@@ -1,4 +1,4 @@
-/* kernel.c - which kernels this machine runs. */
+/* kernel.c - chooses the kernels for this machine. */
 #include "dftracerd/base.h"
 #include "dftracerd/kernel.h"
 

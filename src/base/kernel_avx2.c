@@ -1,9 +1,10 @@
-/* kernel_avx2.c - comparisons with AVX2: 4 values of 64 bits or 8 of 32 bits at a time. */
+/* kernel_avx2.c - the kernels with AVX2: 4 values of 64 bits or 8 of 32 bits at a time. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #define LOW_BITS(v, n) _bzhi_u64(v, n)
-#define SQUEEZE(v, m) _pext_u64(v, m)
+#define EXTRACT_BITS(v, m) _pext_u64(v, m)
+#define DEPOSIT_BITS(v, m) _pdep_u64(v, m)
 #include "base/kernel_loops.h"
 
 /* Clears the bits of rows beyond n in the last word. */
@@ -80,12 +81,18 @@ static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint
     }
 }
 
-/* Selects among eight rows: the numbers of the set bits are compacted as bytes and widened. */
-static uint32_t select_byte(uint64_t byte, uint32_t base, uint16_t *out)
+/* Returns the numbers of the set bits of a byte, without gaps, as 8 bytes. */
+static inline __m128i numbers_of_bits(uint64_t byte)
 {
     uint64_t spread = _pdep_u64(byte, 0x0101010101010101u) * 0xFF;
-    uint64_t numbers = _pext_u64(0x0706050403020100u, spread);
-    __m128i wide = _mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)numbers));
+
+    return _mm_cvtsi64_si128((long long)_pext_u64(0x0706050403020100u, spread));
+}
+
+/* Writes the set bits of eight rows that begin at `base`. */
+static uint32_t select_byte(uint64_t byte, uint32_t base, uint16_t *out)
+{
+    __m128i wide = _mm_cvtepu8_epi16(numbers_of_bits(byte));
 
     _mm_storeu_si128((__m128i *)out, _mm_add_epi16(wide, _mm_set1_epi16((short)base)));
     return (uint32_t)_mm_popcnt_u64(byte);
@@ -113,22 +120,10 @@ static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
     return count;
 }
 
-static uint32_t count_bits(const uint64_t *mask, uint32_t words)
+/* Returns an index for _mm256_permutevar8x32_epi32 that moves the lanes of set bits together. */
+static inline __m256i lanes_of_byte(uint64_t byte)
 {
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < words; i++)
-        count += (uint32_t)_mm_popcnt_u64(mask[i]);
-    return count;
-}
-
-/* Returns the numbers of the set bits of a byte, without gaps, to permute 8 lanes by. */
-static inline __m256i lanes_of(uint64_t byte)
-{
-    uint64_t spread = _pdep_u64(byte, 0x0101010101010101u) * 0xFF;
-
-    return _mm256_cvtepu8_epi32(
-        _mm_cvtsi64_si128((long long)_pext_u64(0x0706050403020100u, spread)));
+    return _mm256_cvtepu8_epi32(numbers_of_bits(byte));
 }
 
 /* The same for 4 bits and values of two lanes, as a table. */
@@ -159,7 +154,7 @@ static uint32_t keep_u32(const uint32_t *v, const uint64_t *mask, uint32_t n, ui
 {
     uint32_t count = 0;
 
-    KEEP(8, lanes_of)
+    KEEP(8, lanes_of_byte)
     return count;
 }
 
@@ -169,21 +164,6 @@ static uint32_t keep_i64(const int64_t *v, const uint64_t *mask, uint32_t n, int
 
     KEEP(4, lanes_of_half)
     return count;
-}
-
-static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
-                        uint64_t *out)
-{
-    for (uint32_t i = 0; i < words; i++) {
-        uint64_t from = 0;
-        if (valid[i]) {
-            from = bits[at / 64] >> at % 64;
-            from |= at % 64 ? bits[at / 64 + 1] << (64 - at % 64) : 0;
-        }
-        out[i] = _pdep_u64(from, valid[i]);
-        at += (uint64_t)_mm_popcnt_u64(valid[i]);
-    }
-    return at;
 }
 
 /* A slot is one register: (sum, squares) and count are 64-bit sums, (min, inverted_max) are minima

@@ -1,10 +1,11 @@
-/* kernel_portable.c - the kernels in plain C, for processors without AVX2. Compilers vectorise them
- * for the baseline instruction set. */
+/* kernel_portable.c - the kernels in C for processors without AVX2. Compilers vectorise them for
+ * the baseline instruction set. */
 #include "base/kernel_loops.h"
 
 #include <stddef.h>
 
-#define WORDS(test) \
+/* Sets each word of `mask` to the results of `test` for rows at + i. */
+#define FOR_WORDS(test) \
     for (uint32_t at = 0; at < n; at += 64) { \
         uint32_t end = n - at < 64 ? n - at : 64; \
         uint64_t word = 0; \
@@ -15,24 +16,24 @@
 
 static void range_i64(const int64_t *v, uint32_t n, int64_t lo, int64_t hi, uint64_t *mask)
 {
-    WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
+    FOR_WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
 }
 
 static void range_f64(const double *v, uint32_t n, double lo, double hi, uint64_t *mask)
 {
-    WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
+    FOR_WORDS((v[at + i] >= lo) & (v[at + i] <= hi))
 }
 
 static void equal_u32(const uint32_t *v, uint32_t n, uint32_t code, uint64_t *mask)
 {
-    WORDS(v[at + i] == code)
+    FOR_WORDS(v[at + i] == code)
 }
 
 static void table_u32(const uint32_t *v, uint32_t n, const uint32_t *table, uint32_t codes,
                       uint64_t *mask)
 {
     (void)codes;
-    WORDS(table[v[at + i] / 32] >> v[at + i] % 32 & 1)
+    FOR_WORDS(table[v[at + i] / 32] >> v[at + i] % 32 & 1)
 }
 
 static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
@@ -43,15 +44,6 @@ static uint32_t select_rows(const uint64_t *mask, uint32_t n, uint16_t *out)
         for (uint64_t word = mask[at / 64]; word; word &= word - 1)
             out[count++] = (uint16_t)(at + (uint32_t)__builtin_ctzll(word));
     }
-    return count;
-}
-
-static uint32_t count_bits(const uint64_t *mask, uint32_t words)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < words; i++)
-        count += (uint32_t)__builtin_popcountll(mask[i]);
     return count;
 }
 
@@ -71,26 +63,6 @@ static uint32_t keep_u32(const uint32_t *v, const uint64_t *mask, uint32_t n, ui
 static uint32_t keep_i64(const int64_t *v, const uint64_t *mask, uint32_t n, int64_t *out)
 {
     KEEP
-}
-
-static uint64_t bits_from(const uint64_t *bits, uint64_t at)
-{
-    uint64_t low = bits[at / 64] >> at % 64;
-
-    return at % 64 ? low | bits[at / 64 + 1] << (64 - at % 64) : low;
-}
-
-static uint64_t deposit(const uint64_t *bits, uint64_t at, const uint64_t *valid, uint32_t words,
-                        uint64_t *out)
-{
-    for (uint32_t i = 0; i < words; i++) {
-        uint64_t from = valid[i] ? bits_from(bits, at) : 0, word = 0;
-        for (uint64_t left = valid[i]; left; left &= left - 1, from >>= 1)
-            word |= left & -left & -(from & 1);
-        out[i] = word;
-        at += (uint64_t)__builtin_popcountll(valid[i]);
-    }
-    return at;
 }
 
 static uint64_t sum_slots(const uint32_t *slot, const int64_t *v, uint32_t n,

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct head {                  /* before each array */
-    _Alignas(16) size_t bytes; /* including the head */
+struct header {                /* before each array */
+    _Alignas(16) size_t bytes; /* including the header */
 };
 
 /* Smaller arrays are from malloc: they would leave too much of a page of 2 MiB unused. */
@@ -36,12 +36,7 @@ static void *map_pages(size_t bytes)
     return at + before;
 }
 
-static struct head *array_alloc(size_t bytes)
-{
-    return bytes < MAPPED_MIN ? malloc(bytes) : map_pages(round_to_pages(bytes));
-}
-
-static void array_free(struct head *h)
+static void array_free(struct header *h)
 {
     if (h->bytes < MAPPED_MIN)
         free(h);
@@ -51,14 +46,14 @@ static void array_free(struct head *h)
 
 /* Calls the kernel directly: UCX, which MPI libraries load, replaces mremap() by a function that
  * ignores the new address, so pages would be moved elsewhere. */
-static bool move_pages(struct head *h, size_t before, size_t after, void *to)
+static bool move_pages(struct header *h, size_t before, size_t after, void *to)
 {
     return syscall(SYS_mremap, h, before, after, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
 }
 
 /* Resizes a mapped array that remains mapped. If it cannot grow in place, it is moved to a range
  * that begins at a page of 2 MiB; MREMAP_MAYMOVE alone would not align it. */
-static struct head *remap_array(struct head *h, size_t bytes)
+static struct header *remap_array(struct header *h, size_t bytes)
 {
     size_t before = round_to_pages(h->bytes), after = round_to_pages(bytes);
 
@@ -72,9 +67,9 @@ static struct head *remap_array(struct head *h, size_t bytes)
     return NULL;
 }
 
-static struct head *copy_array(struct head *h, size_t bytes)
+static struct header *copy_array(struct header *h, size_t bytes)
 {
-    struct head *to = array_alloc(bytes);
+    struct header *to = bytes < MAPPED_MIN ? malloc(bytes) : map_pages(round_to_pages(bytes));
 
     if (to && h) {
         memcpy(to, h, h->bytes < bytes ? h->bytes : bytes);
@@ -85,7 +80,7 @@ static struct head *copy_array(struct head *h, size_t bytes)
 
 void *large_realloc(void *array, size_t bytes)
 {
-    struct head *h = array ? (struct head *)array - 1 : NULL;
+    struct header *h = array ? (struct header *)array - 1 : NULL;
 
     if (bytes > SIZE_MAX / 2)
         return NULL;
@@ -106,7 +101,7 @@ void *large_zeroed(size_t bytes)
 {
     void *array = large_realloc(NULL, bytes);
 
-    if (array && bytes + sizeof(struct head) < MAPPED_MIN) /* mapped memory is zero already */
+    if (array && bytes + sizeof(struct header) < MAPPED_MIN) /* mapped memory is zero already */
         memset(array, 0, bytes);
     return array;
 }
@@ -114,7 +109,7 @@ void *large_zeroed(size_t bytes)
 void large_free(void *array)
 {
     if (array)
-        array_free((struct head *)array - 1);
+        array_free((struct header *)array - 1);
 }
 
 void large_advise(void *at, size_t bytes)

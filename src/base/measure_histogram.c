@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#define BELOW_ONE 65u
+#define BELOW_ONE 65u /* the bin of times between 0 and 1 us */
+
 void histogram_add(struct histogram *h, int64_t value, bool nano)
 {
     if (value < 0)

@@ -193,16 +193,13 @@ void moments_f64_add(struct moments_f64 *m, double value)
 
 void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
 {
-    double n, delta;
-
     if (other->count == 0)
         return;
     if (m->count == 0) {
         *m = *other;
         return;
     }
-    n = (double)m->count + (double)other->count;
-    delta = other->mean - m->mean;
+    double n = (double)m->count + (double)other->count, delta = other->mean - m->mean;
     m->m2 += other->m2 + delta * delta * ((double)m->count * (double)other->count / n);
     m->mean += delta * ((double)other->count / n);
     m->count += other->count;
@@ -215,7 +212,7 @@ void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
 void moments_f64_merge_integers(struct moments_f64 *m, const struct moments *integers)
 {
     const struct moments *i = integers;
-    bool unknown = i->min > i->max; /* then those of m do not change */
+    bool unknown = i->min > i->max;
     double n = (double)i->count, std = i->count > 1 ? moments_std(i) : 0, unit = i->nano ? 1000 : 1;
     struct moments_f64 converted = {.count = i->count,
                                     .mean = moments_mean(i),

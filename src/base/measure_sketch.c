@@ -45,14 +45,6 @@ uint64_t sketch_count(const struct sketch *s)
     return s->count;
 }
 
-size_t sketch_bytes(const struct sketch *s)
-{
-    return sizeof(*s) + s->values_cap * sizeof(*s->values) + s->pairs_cap * sizeof(*s->pairs) +
-           (size_t)s->window * (s->dense64   ? 8
-                                : s->dense32 ? 4
-                                             : 0);
-}
-
 /* ---- bins ------------------------------------------------------------------------------------ */
 
 uint32_t sketch_bin(double value)
@@ -125,7 +117,7 @@ static int dense_add(struct sketch *s, uint32_t bin, uint64_t n)
 static int widen_window(struct sketch *s, uint32_t low, uint32_t high)
 {
     int rc = 0;
-
+    uint32_t kept = 0, i = 0;
     uint32_t first = s->window ? s->first : low, end = s->window ? s->first + s->window : low;
     uint32_t size = s->dense64 ? 8 : 4;
     void *old = s->dense64 ? (void *)s->dense64 : (void *)s->dense32, *new;
@@ -144,10 +136,9 @@ static int widen_window(struct sketch *s, uint32_t low, uint32_t high)
         s->dense32 = new;
     s->first = first;
     s->window = end - first;
-    /* Pairs within the new window become counts of it. */
-    uint32_t kept = 0, i = 0;
     if (s->pair_count == 0)
         return 0;
+    /* Pairs within the new window become counts of it. */
     for (; i < s->pair_count; i++) {
         if (!in_window(s, s->pairs[i].bin))
             s->pairs[kept++] = s->pairs[i];
@@ -268,7 +259,7 @@ static int keep_values(struct sketch *s, double value, uint64_t n)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static void note_range(struct sketch *s, double min, double max)
+static void widen_range(struct sketch *s, double min, double max)
 {
     if (s->count == 0 || min < s->min)
         s->min = min;
@@ -278,17 +269,15 @@ static void note_range(struct sketch *s, double min, double max)
 
 int sketch_add_many(struct sketch *s, double value, uint64_t n)
 {
-    int rc;
-
     if (n == 0 || isnan(value))
         return 0;
     value += 0.0; /* -0 is 0 */
     if (!s->binned && s->count + n > SKETCH_EXACT && values_to_bins(s) < 0)
         return -ENOMEM;
-    rc = s->binned ? bin_add(s, sketch_bin(value), n) : keep_values(s, value, n);
+    int rc = s->binned ? bin_add(s, sketch_bin(value), n) : keep_values(s, value, n);
     if (rc < 0)
         return rc;
-    note_range(s, value, value);
+    widen_range(s, value, value);
     s->count += n;
     return 0;
 }
@@ -302,7 +291,8 @@ int sketch_add(struct sketch *s, double value)
 
 enum { COUNTS = 4096 }; /* 32 octaves */
 
-static double whole(int64_t value, bool nano)
+/* Returns a value in whole units. */
+static double in_units(int64_t value, bool nano)
 {
     return nano ? (double)value / 1000.0 : (double)value;
 }
@@ -312,7 +302,7 @@ static int add_one_by_one(struct sketch *s, const int64_t *values, size_t n, boo
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = sketch_add(s, whole(values[i], nano));
+        rc = sketch_add(s, in_units(values[i], nano));
     return rc;
 }
 
@@ -320,10 +310,10 @@ static int add_one_by_one(struct sketch *s, const int64_t *values, size_t n, boo
 static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool nano, int64_t min,
                        int64_t max)
 {
-    uint32_t first = sketch_bin(whole(min, nano)), span = sketch_bin(whole(max, nano)) - first + 1;
-    uint32_t counts[COUNTS + 1], zero = 0;
-    int rc;
-    uint32_t used = 0;
+    uint32_t first = sketch_bin(in_units(min, nano)),
+             span = sketch_bin(in_units(max, nano)) - first + 1;
+    uint32_t counts[COUNTS], zeros = 0, used = 0;
+    int rc = 0;
 
     if (span > COUNTS)
         return add_one_by_one(s, values, n, nano);
@@ -332,12 +322,11 @@ static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool n
     memset(counts, 0, span * sizeof(*counts));
     for (size_t i = 0; i < n; i++) {
         if (values[i] == 0)
-            zero++;
+            zeros++;
         else
-            counts[sketch_bin(whole(values[i], nano)) - first]++;
+            counts[sketch_bin(in_units(values[i], nano)) - first]++;
     }
     /* The window grows once for all values, if that pays. */
-    rc = 0;
     for (uint32_t i = 0; i < span; i++)
         used += counts[i] > 0;
     if (s->window == 0 && s->pair_count == 0 && (span + 128) * 4 <= used * sizeof(*s->pairs))
@@ -345,10 +334,10 @@ static int add_counted(struct sketch *s, const int64_t *values, size_t n, bool n
     for (uint32_t i = 0; i < span && rc == 0; i++)
         if (counts[i] > 0)
             rc = bin_add(s, first + i, counts[i]);
-    if (rc == 0 && zero > 0)
-        rc = bin_add(s, ZERO_BIN, zero);
+    if (rc == 0 && zeros > 0)
+        rc = bin_add(s, ZERO_BIN, zeros);
     if (rc == 0) {
-        note_range(s, whole(zero ? 0 : min, nano), whole(max, nano));
+        widen_range(s, in_units(zeros ? 0 : min, nano), in_units(max, nano));
         s->count += n;
     }
     return rc;
@@ -384,23 +373,30 @@ int sketch_merge(struct sketch *s, const struct sketch *other)
     }
     if (!s->binned && values_to_bins(s) < 0)
         return -ENOMEM;
-    rc = 0;
     for (uint32_t i = 0; rc == 0 && i < other->pair_count; i++)
         rc = bin_add(s, other->pairs[i].bin, other->pairs[i].count);
     for (uint32_t i = 0; rc == 0 && i < other->window; i++)
         if (sketch_dense_at(other, i) > 0)
             rc = bin_add(s, other->first + i, sketch_dense_at(other, i));
-    note_range(s, other->min, other->max);
+    widen_range(s, other->min, other->max);
     s->count += other->count;
     return rc;
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-int sketch_compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
+
     return (x > y) - (x < y);
+}
+
+void sketch_sorted_values(const struct sketch *s, double ret[SKETCH_EXACT])
+{
+    if (s->count)
+        memcpy(ret, s->values, s->count * sizeof(*ret));
+    qsort(ret, s->count, sizeof(*ret), compare_doubles);
 }
 
 /* Returns the bin of a rank (from 1); counts add up to s->count. */
@@ -414,46 +410,34 @@ static uint32_t bin_of_rank(const struct sketch *s, uint64_t rank)
     return sketch_bin(s->max);
 }
 
-static uint64_t rank_of(double q, uint64_t n)
-{
-    double rank = ceil(q * (double)n);
-    return rank < 1 ? 1 : rank >= (double)n ? n : (uint64_t)rank;
-}
-
 double sketch_quantile(const struct sketch *s, double q, bool integers)
 {
-    double sorted[SKETCH_EXACT], value;
-    uint64_t rank;
+    double last = (double)s->count, exact = ceil(q * last);
+    uint64_t rank = exact < 1 ? 1 : exact >= last ? s->count : (uint64_t)exact;
 
     assert(s->count > 0);
-    rank = rank_of(q, s->count);
     if (!s->binned) {
-        memcpy(sorted, s->values, s->count * sizeof(*sorted));
-        qsort(sorted, s->count, sizeof(*sorted), sketch_compare);
-        return sorted[rank - 1];
+        double values[SKETCH_EXACT];
+        sketch_sorted_values(s, values);
+        return values[rank - 1];
     }
     if (rank == s->count)
         return s->max;
     if (rank == 1)
         return s->min;
-    value = sketch_bin_value(bin_of_rank(s, rank), integers);
+    double value = sketch_bin_value(bin_of_rank(s, rank), integers);
     return value < s->min ? s->min : value > s->max ? s->max : value;
 }
 
-int sketch_each_bin(const struct sketch *s, void (*each)(void *arg, uint32_t bin, uint64_t count),
-                    void *arg)
+void sketch_each_bin(const struct sketch *s, void (*each)(void *arg, uint32_t bin, uint64_t count),
+                     void *arg)
 {
-    struct sketch_walk w;
-
-    if (s->binned) {
-        for (w = sketch_walk(s); sketch_walk_next(s, &w);)
-            each(arg, w.bin, w.count);
-        return 0;
-    }
     double values[SKETCH_EXACT];
-    memcpy(values, s->values, s->count * sizeof(*values));
-    qsort(values, s->count, sizeof(*values), sketch_compare);
-    for (uint64_t i = 0; i < s->count; i++)
+
+    if (!s->binned)
+        sketch_sorted_values(s, values);
+    for (uint64_t i = 0; !s->binned && i < s->count; i++)
         each(arg, sketch_bin(values[i]), 1);
-    return 0;
+    for (struct sketch_walk w = sketch_walk(s); sketch_walk_next(s, &w);)
+        each(arg, w.bin, w.count);
 }

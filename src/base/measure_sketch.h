@@ -10,28 +10,32 @@ struct sketch_pair {
     uint64_t count;
 };
 struct sketch {
-    uint64_t count;
+    uint64_t count; /* of values */
     double min, max;
     bool binned; /* count > SKETCH_EXACT */
-    uint32_t values_cap, pair_count, pairs_cap, first, window;
+    uint32_t values_cap, pair_count, pairs_cap;
+    uint32_t first, window;    /* bins [first, first + window) have their counts in dense32 or 64 */
     double *values;            /* not binned */
     struct sketch_pair *pairs; /* binned, ascending; none of them in the window */
-    uint32_t *dense32;         /* binned: counts of the bins [first, first + window) */
-    uint64_t *dense64;         /* instead, once a count needs it */
+    uint32_t *dense32;
+    uint64_t *dense64; /* instead of dense32, once a count needs it */
 };
 
 static inline uint64_t sketch_dense_at(const struct sketch *s, uint32_t i)
 {
     return s->dense64 ? s->dense64[i] : s->dense32[i];
 }
-uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin);
+uint32_t sketch_pairs_below(const struct sketch *s, uint32_t bin); /* a number of pairs */
+/* Copies the values of a sketch that is not binned, and sorts them. */
+void sketch_sorted_values(const struct sketch *s, double ret[SKETCH_EXACT]);
 
 /* A cursor over all bins with values, ascending: pairs below the window, the window, pairs
  * above. */
 struct sketch_walk {
     uint32_t bin;
     uint64_t count;
-    uint32_t next, below;
+    uint32_t next;  /* number of the next pair or bin of the window, in the order of bins */
+    uint32_t below; /* number of pairs below the window */
 };
 static inline struct sketch_walk sketch_walk(const struct sketch *s)
 {
@@ -57,6 +61,5 @@ static inline bool sketch_walk_next(const struct sketch *s, struct sketch_walk *
     }
     return false;
 }
-int sketch_compare(const void *a, const void *b); /* of doubles, for qsort */
 
 #endif

@@ -19,7 +19,7 @@ static void lower_limit(struct memory_limit *limit, uint64_t bytes, const char *
 /* ---- control groups -------------------------------------------------------------------------- */
 
 /* Reads a file with one number of bytes; "max" and missing files are no limit. */
-static uint64_t read_bytes(const char *dir, const char *file)
+static uint64_t read_limit(const char *dir, const char *file)
 {
     char path[PATH_BYTES + 64], text[32] = "";
     unsigned long long bytes = 0;
@@ -34,14 +34,15 @@ static uint64_t read_bytes(const char *dir, const char *file)
     return bytes;
 }
 
-/* Applies the limits of a group and of all groups above it, up to the mount point. */
+/* Applies the limits of a group and of all groups above it, up to the mount point, which is the
+ * first `top` bytes of `dir`. */
 static void read_groups(char *dir, size_t top, struct memory_limit *limit)
 {
     static const char *const files[] = {"memory.max", "memory.high", "memory.limit_in_bytes"};
 
     for (;;) {
         for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-            lower_limit(limit, read_bytes(dir, files[i]), "the control group");
+            lower_limit(limit, read_limit(dir, files[i]), "the control group");
         char *slash = strrchr(dir, '/');
         if (!slash || (size_t)(slash - dir) < top)
             return;
@@ -50,8 +51,8 @@ static void read_groups(char *dir, size_t top, struct memory_limit *limit)
 }
 
 /* Finds the group of this process in the hierarchy of the memory controller: lines of version 1
- * name the controller, those of version 2 do not. */
-static bool own_group(const char *root, bool version2, char *ret, size_t size)
+ * name the controller ("5:memory:/a/b"), those of version 2 do not ("0::/a/b"). */
+static bool find_own_group(const char *root, bool version2, char *ret, size_t size)
 {
     char path[PATH_BYTES + 32], line[PATH_BYTES];
     bool found = false;
@@ -84,7 +85,7 @@ static void read_mount(const char *root, const char *from, const char *point, bo
     const char *below = group;
     size_t len = strcmp(from, "/") == 0 ? 0 : strlen(from);
 
-    if (!own_group(root, version2, group, sizeof(group)))
+    if (!find_own_group(root, version2, group, sizeof(group)))
         return;
     if (strncmp(group, from, len) == 0 && (group[len] == '/' || group[len] == '\0'))
         below += len;

@@ -176,23 +176,6 @@ struct decimal {
     int exponent; /* value = digits * 10^exponent */
 };
 
-/* floor(log10(2^e)), floor(log10(3/4 * 2^e)) and floor(log2(10^e)), exact in the range of doubles.
- */
-static int floor_log10_pow2(int e)
-{
-    return (e * 1262611) >> 22;
-}
-
-static int floor_log10_three_quarters_pow2(int e)
-{
-    return (e * 1262611 - 524031) >> 22;
-}
-
-static int floor_log2_pow10(int e)
-{
-    return (e * 1741647) >> 19;
-}
-
 /* The upper 64 bits of g * x, with the lowest bit set when anything is below them. */
 static uint64_t round_to_odd(unsigned __int128 g, uint64_t x)
 {
@@ -211,12 +194,13 @@ static unsigned __int128 pow10_above(int k)
     return (((unsigned __int128)entry[0] << 64) | entry[1]) + !exact;
 }
 
-/* Returns the shortest decimal that reads back as fraction * 2^exponent, the nearest of these. */
-static struct decimal shortest(uint64_t c, int q, bool lower_is_closer)
+/* Returns the shortest decimal that reads back as c * 2^q, the nearest of these. */
+static struct decimal shortest_decimal(uint64_t c, int q, bool lower_is_closer)
 {
     bool even = c % 2 == 0;
-    int k = lower_is_closer ? floor_log10_three_quarters_pow2(q) : floor_log10_pow2(q);
-    int h = q + floor_log2_pow10(-k) + 1;
+    /* floor(log10(2^q)), or of 3/4 of it, and floor(log2(10^-k)): exact in the range of doubles */
+    int k = (q * 1262611 - (lower_is_closer ? 524031 : 0)) >> 22;
+    int h = q + ((-k * 1741647) >> 19) + 1;
     unsigned __int128 g = pow10_above(-k);
 
     uint64_t lower = round_to_odd(g, (4 * c - 2 + lower_is_closer) << h) + !even;
@@ -246,20 +230,15 @@ static struct decimal decimal_of(double value)
     uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
     int biased = (int)(bits >> 52 & 0x7FF);
     if (biased == 0)
-        return shortest(fraction, 1 - 1075, false);
-    return shortest(fraction | UINT64_C(1) << 52, biased - 1075, fraction == 0 && biased > 1);
+        return shortest_decimal(fraction, 1 - 1075, false);
+    return shortest_decimal(fraction | UINT64_C(1) << 52, biased - 1075,
+                            fraction == 0 && biased > 1);
 }
 
 /* ---- doubles: the text ----------------------------------------------------------------------- */
 
 /* Numbers outside of these limits are written with an exponent. */
 enum { PLAIN_INTEGER_DIGITS = 21, PLAIN_LEADING_ZEROS = 6 };
-
-static size_t put_exponent(int exponent, char *out)
-{
-    *out = 'e';
-    return 1 + num_format_i64(exponent, out + 1);
-}
 
 /* `point`: number of digits before the decimal point. */
 static size_t put_decimal(const char *digits, int count, int point, char *out)
@@ -287,7 +266,8 @@ static size_t put_decimal(const char *digits, int count, int point, char *out)
             memcpy(p, digits + 1, (size_t)(count - 1));
             p += count - 1;
         }
-        p += put_exponent(point - 1, p);
+        *p++ = 'e';
+        p += num_format_i64(point - 1, p);
     }
     *p = '\0';
     return (size_t)(p - out);

@@ -94,8 +94,7 @@ static size_t scan_exponent(struct text t, size_t at, int64_t *ret)
     return n ? begin + n - at : 0;
 }
 
-/* Skips leading zeros. */
-static void normalise(struct decimal *d)
+static void skip_leading_zeros(struct decimal *d)
 {
     while (d->count > 0 && (*d->first == '0' || *d->first == '.')) {
         if (*d->first == '0') {
@@ -124,13 +123,13 @@ static size_t scan_decimal(struct text t, struct decimal *ret)
     at += scan_exponent(t, at, &exponent);
     d.count = whole + fraction;
     d.point = (int64_t)whole + exponent;
-    normalise(&d);
+    skip_leading_zeros(&d);
     *ret = d;
     return at;
 }
 
 /* Returns true if any digit from number `from` on is not 0. */
-static bool any_digit(const struct decimal *d, size_t from)
+static bool has_digit(const struct decimal *d, size_t from)
 {
     const char *p = d->first;
 
@@ -169,7 +168,7 @@ static uint64_t leading_digits(const struct decimal *d, size_t n, int *ret_next)
     return value;
 }
 
-/* d * 10^scale, half to even. */
+/* Sets *ret to d * 10^scale, half to even; -ERANGE beyond int64. */
 static int scale_decimal(const struct decimal *d, int scale, int64_t *ret)
 {
     int64_t point = d->point + scale;
@@ -182,28 +181,20 @@ static int scale_decimal(const struct decimal *d, int scale, int64_t *ret)
     if (point > 19) /* at least 10^19 */
         return -ERANGE;
     uint64_t value = leading_digits(d, (size_t)point, &next);
-    if (next > 5 || (next == 5 && (value % 2 == 1 || any_digit(d, (size_t)point + 1))))
+    if (next > 5 || (next == 5 && (value % 2 == 1 || has_digit(d, (size_t)point + 1))))
         value++;
     return signed_of(value, d->negative, ret);
 }
 
-static bool has_fraction(const struct decimal *d)
-{
-    if (d->count == 0)
-        return false;
-    return d->point < 0 || any_digit(d, (size_t)d->point);
-}
-
-int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_has_fraction)
+int num_parse_scaled(struct text t, int scale, int64_t *ret, bool *ret_exact)
 {
     struct decimal d;
 
     if (scan_decimal(t, &d) != t.len || t.len == 0)
         return -EINVAL;
-    int rc = scale_decimal(&d, scale, ret);
-    if (rc == 0 && ret_has_fraction)
-        *ret_has_fraction = has_fraction(&d);
-    return rc;
+    int64_t point = d.point + scale;
+    *ret_exact = d.count == 0 || (point >= 0 && !has_digit(&d, (size_t)point));
+    return scale_decimal(&d, scale, ret);
 }
 
 /* ---- numbers with units ---------------------------------------------------------------------- */
@@ -247,7 +238,7 @@ static const struct unit sizes[] = {
     {NULL, 0},
 };
 
-/* a / 10^9, half to even. */
+/* Returns a / 10^9, half to even. */
 static __int128 divide_by_billion(__int128 a)
 {
     const __int128 billion = 1000000000;
@@ -259,8 +250,9 @@ static __int128 divide_by_billion(__int128 a)
     return whole;
 }
 
-/* d * factor, half to even. Powers of ten in the factor are added to the scale, so "0.1s" is exact;
- * the rest (36 for an hour, 2^20 for a MiB) is multiplied with nine more decimals if these fit. */
+/* Sets *ret to d * factor, half to even. Powers of ten in the factor are added to the scale, so
+ * "0.1s" is exact; the rest (36 for an hour, 2^20 for a MiB) is multiplied with nine more decimals
+ * if these fit. */
 static int multiply_decimal(const struct decimal *d, uint64_t factor, int64_t *ret)
 {
     int64_t value;
@@ -270,12 +262,12 @@ static int multiply_decimal(const struct decimal *d, uint64_t factor, int64_t *r
         factor /= 10;
         scale++;
     }
-    bool finer = factor > 1 && scale_decimal(d, scale + 9, &value) == 0;
-    int rc = finer ? 0 : scale_decimal(d, scale, &value);
+    bool decimals = factor > 1 && scale_decimal(d, scale + 9, &value) == 0;
+    int rc = decimals ? 0 : scale_decimal(d, scale, &value);
     if (rc < 0)
         return rc;
     __int128 product = (__int128)value * (__int128)factor;
-    if (finer)
+    if (decimals)
         product = divide_by_billion(product);
     if (product > INT64_MAX || product < INT64_MIN)
         return -ERANGE;
@@ -322,7 +314,7 @@ int num_parse_bytes(struct text t, uint64_t *ret)
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
-static double compose(uint64_t fraction, uint64_t exponent, bool negative)
+static double make_double(uint64_t fraction, uint64_t exponent, bool negative)
 {
     uint64_t stored = fraction & ((UINT64_C(1) << 52) - 1); /* without the leading 1 */
     uint64_t bits = (uint64_t)negative << 63 | exponent << 52 | stored;
@@ -363,7 +355,7 @@ static bool eisel_lemire(uint64_t digits, int exponent, bool negative, double *r
     }
     if (binary - 1 >= 0x7FF - 1)
         return false;
-    *ret = compose(fraction, binary, negative);
+    *ret = make_double(fraction, binary, negative);
     return true;
 }
 
@@ -391,18 +383,18 @@ bool num_make_double(uint64_t digits, int exponent, bool negative, double *ret)
 
 static locale_t c_locale;
 
-static void make_c_locale(void)
+static void create_c_locale(void)
 {
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
 /* The C library parses what the fast paths cannot: many digits, subnormal numbers, overflow. */
-static int parse_slowly(struct text t, double *ret)
+static int parse_by_library(struct text t, double *ret)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     char local[64], *copy = local;
 
-    pthread_once(&once, make_c_locale);
+    pthread_once(&once, create_c_locale);
     if (t.len >= sizeof(local))
         copy = malloc(t.len + 1);
     if (!copy || !c_locale)
@@ -434,5 +426,5 @@ int num_parse_double(struct text t, double *ret)
         if (num_make_double(digits, (int)d.point - (int)d.count, d.negative, ret))
             return 0;
     }
-    return parse_slowly(t, ret);
+    return parse_by_library(t, ret);
 }

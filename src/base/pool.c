@@ -90,7 +90,6 @@ static struct work *dequeue_job(struct pool *p)
     return work;
 }
 
-/* Appends a job to a lane. */
 static void enqueue_job(struct pool *p, struct pool_lane *lane, struct work *work)
 {
     bool was_empty = !lane->first;

@@ -18,36 +18,30 @@ struct run {
     unsigned next;
     unsigned done;
     unsigned references;
-    unsigned back_count;
-    unsigned back[]; /* n elements */
+    unsigned unfinished_count;
+    unsigned unfinished[]; /* indexes that were put back; n elements */
 };
 
-static bool take_index(struct run *run, unsigned *ret)
+/* Sets *ret (unless NULL) to the next index, which the caller is to process. Returns false if none
+ * is left. */
+static bool next_index(struct run *run, unsigned *ret)
 {
     pthread_mutex_lock(&run->lock);
-    bool more = run->back_count > 0 || run->next < run->n;
-    if (more)
-        *ret = run->back_count > 0 ? run->back[--run->back_count] : run->next++;
-    pthread_mutex_unlock(&run->lock);
-    return more;
-}
-
-static bool has_more(struct run *run)
-{
-    pthread_mutex_lock(&run->lock);
-    bool more = run->back_count > 0 || run->next < run->n;
+    bool more = run->unfinished_count > 0 || run->next < run->n;
+    if (more && ret)
+        *ret = run->unfinished_count > 0 ? run->unfinished[--run->unfinished_count] : run->next++;
     pthread_mutex_unlock(&run->lock);
     return more;
 }
 
 /* Processes indexes until none is left. A helper returns when other jobs wait; the caller yields,
  * and others may process its index meanwhile. */
-static void run_some(struct run *run, bool helps)
+static void run_indexes(struct run *run, bool helps)
 {
     unsigned i;
     bool more;
 
-    while (!(helps && pool_is_wanted(run->pool)) && take_index(run, &i)) {
+    while (!(helps && pool_is_wanted(run->pool)) && next_index(run, &i)) {
         do {
             more = run->job(run->arg, i);
             pulse_beat();
@@ -55,7 +49,7 @@ static void run_some(struct run *run, bool helps)
         /* The index is done, or is left to another thread. */
         pthread_mutex_lock(&run->lock);
         if (more)
-            run->back[run->back_count++] = i;
+            run->unfinished[run->unfinished_count++] = i;
         else
             run->done++;
         if (more || run->done == run->n)
@@ -83,8 +77,8 @@ static void run_helper(void *arg)
 {
     struct run *run = arg;
 
-    run_some(run, true);
-    if (!has_more(run) || pool_submit_helper(run->pool, run_helper, run) < 0)
+    run_indexes(run, true);
+    if (!next_index(run, NULL) || pool_submit_helper(run->pool, run_helper, run) < 0)
         run_release(run);
 }
 
@@ -110,13 +104,13 @@ static void wait_for_all(struct run *run)
     pulse_rest();
     pthread_mutex_lock(&run->lock);
     while (run->done < run->n) {
-        if (run->back_count == 0) {
+        if (run->unfinished_count == 0) {
             pthread_cond_wait(&run->changed, &run->lock);
             continue;
         }
         pthread_mutex_unlock(&run->lock);
         pulse_beat();
-        run_some(run, false);
+        run_indexes(run, false);
         pulse_rest();
         pthread_mutex_lock(&run->lock);
     }
@@ -124,12 +118,18 @@ static void wait_for_all(struct run *run)
     pulse_beat();
 }
 
-static struct run *run_new(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b)
+void pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b)
 {
-    struct run *run = n > 1 ? calloc(1, sizeof(*run) + n * sizeof(run->back[0])) : NULL;
+    struct run *run = p && n > 1 ? calloc(1, sizeof(*run) + n * sizeof(run->unfinished[0])) : NULL;
 
+    for (unsigned i = 0; !run && i < n; i++) { /* without memory, too */
+        for (bool more = true; more; pool_yield(p, b)) {
+            more = job(arg, i);
+            pulse_beat();
+        }
+    }
     if (!run)
-        return NULL;
+        return;
     run->pool = p;
     run->job = job;
     run->arg = arg;
@@ -138,41 +138,27 @@ static struct run *run_new(struct pool *p, unsigned n, pool_turn *job, void *arg
     run->references = 1;
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->changed, NULL);
-    return run;
-}
-
-int pool_run_turns(struct pool *p, unsigned n, pool_turn *job, void *arg, struct budget *b)
-{
-    struct run *run = run_new(p, n, job, arg, b);
-
-    for (unsigned i = 0; !run && i < n; i++)
-        for (bool more = true; more; pool_yield(p, b)) {
-            more = job(arg, i);
-            pulse_beat();
-        }
-    if (!run)
-        return 0;
     start_helpers(run);
-    run_some(run, false);
+    run_indexes(run, false);
     wait_for_all(run);
     run_release(run);
-    return 0;
 }
 
-struct whole {
+/* A job that is done after one call. */
+struct one_turn {
     void (*job)(void *arg, unsigned i);
     void *arg;
 };
 
-static bool run_whole(void *arg, unsigned i)
+static bool run_one_turn(void *arg, unsigned i)
 {
-    struct whole *whole = arg;
+    struct one_turn *turn = arg;
 
-    whole->job(whole->arg, i);
+    turn->job(turn->arg, i);
     return false;
 }
 
-int pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
+void pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
 {
-    return pool_run_turns(p, n, run_whole, &(struct whole){job, arg}, NULL);
+    pool_run_turns(p, n, run_one_turn, &(struct one_turn){job, arg}, NULL);
 }

@@ -8,23 +8,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static _Thread_local struct pulse *own;
+static _Thread_local struct pulse *own_pulse;
 
 void pulse_own(struct pulse *p)
 {
     atomic_store(&p->tid, (int)syscall(SYS_gettid));
-    own = p;
+    own_pulse = p;
 }
 
 void pulse_beat_at(int64_t now_ns)
 {
-    if (own)
-        atomic_store_explicit(&own->beat_ns, now_ns, memory_order_relaxed);
+    if (own_pulse)
+        atomic_store_explicit(&own_pulse->beat_ns, now_ns, memory_order_relaxed);
 }
 
 void pulse_beat(void)
 {
-    if (own)
+    if (own_pulse)
         pulse_beat_at(clock_mono_ns());
 }
 
@@ -33,8 +33,8 @@ void pulse_rest(void)
     pulse_beat_at(0);
 }
 
-/* Reads the beginning of a file of proc(5) about a thread; empty if there is none. */
-static void read_of_thread(int tid, const char *name, char ret[static 256])
+/* Reads the beginning of a file below /proc/self/task/TID; "" if there is none. */
+static void read_task_file(int tid, const char *name, char ret[static 256])
 {
     char path[64];
     int fd;
@@ -54,15 +54,15 @@ static bool waits_for_others(int tid)
 {
     char text[256], *end;
 
-    read_of_thread(tid, "stat", text);
+    read_task_file(tid, "stat", text);
     const char *name_end = strrchr(text, ')');
     if (name_end && strncmp(name_end, ") D", 3) == 0)
         return true;
-    read_of_thread(tid, "syscall",
-                   text); /* "running", or the number of the call that it sleeps in */
+    /* "running", or the number of the system call in which the thread sleeps */
+    read_task_file(tid, "syscall", text);
     long number = strtol(text, &end, 10);
-    bool for_us = number == SYS_futex || number == SYS_nanosleep || number == SYS_clock_nanosleep;
-    return end > text && number >= 0 && !for_us;
+    bool own = number == SYS_futex || number == SYS_nanosleep || number == SYS_clock_nanosleep;
+    return end > text && number >= 0 && !own;
 }
 
 int64_t pulse_silence_ns(const struct pulse *p)

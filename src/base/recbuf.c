@@ -22,12 +22,8 @@ void rec_put_i(struct buf *b, int64_t v)
 
 void rec_put_i128(struct buf *b, __int128 v)
 {
-    uint64_t low = (uint64_t)v;
-    int64_t high = (int64_t)(v >> 64);
-
-    /* Times of all but absurd traces fit into 64 bits. */
-    rec_put_u(b, low);
-    rec_put_i(b, high);
+    rec_put_u(b, (uint64_t)v);
+    rec_put_i(b, (int64_t)(v >> 64));
 }
 
 void rec_put_text(struct buf *b, struct text t)
@@ -50,7 +46,7 @@ struct rec rec_of(struct text t)
     return (struct rec){.ptr = p, .end = t.len ? p + t.len : p};
 }
 
-/* Concatenates the low 7 bits of each byte. */
+/* Concatenates the low 7 bits of the 8 bytes. */
 static uint64_t join_bytes(uint64_t v)
 {
     v = (v & 0x7f007f007f007f00) >> 1 | (v & 0x007f007f007f007f);

@@ -12,7 +12,8 @@ void rec_put_u(struct buf *b, uint64_t v);
 void rec_put_i(struct buf *b, int64_t v);
 void rec_put_i128(struct buf *b, __int128 v);
 void rec_put_text(struct buf *b, struct text t);
-void rec_put_buf(struct buf *b, const struct buf *bytes); /* as a text; takes over its error */
+void rec_put_buf(struct buf *b,
+                 const struct buf *bytes); /* as a text; its error becomes that of b */
 
 struct text_ids;
 struct rec {
@@ -22,7 +23,7 @@ struct rec {
     const struct text_ids *ids;
 };
 struct rec rec_of(struct text t);
-uint64_t rec_u_long(struct rec *r); /* of any length */
+uint64_t rec_u_long(struct rec *r); /* a number of any length: called by rec_u */
 static inline uint64_t rec_u(struct rec *r)
 {
     return !r->bad && r->ptr != r->end && *r->ptr < 0x80 ? *r->ptr++ : rec_u_long(r);

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN = 1024, CHECKED = 4096 }; /* items of a run; items between two checks of the budget */
+enum { RUN_ITEMS = 1024, CHECK_ITEMS = 4096 }; /* CHECK_ITEMS: between two checks of the budget */
 
 struct sort {
-    size_t each;
+    size_t each; /* bytes of an item */
     sort_compare *compare;
     void *arg;
     struct budget *budget;
@@ -19,14 +19,14 @@ struct sort {
 static int merge_runs(const struct sort *s, const char *from, size_t half, size_t n, char *to)
 {
     const char *a = from, *b = from + half * s->each, *a_end = b, *b_end = from + n * s->each;
-    size_t looked = 0;
+    size_t compared = 0;
 
     while (a < a_end && b < b_end) {
         const char **smaller = s->compare(b, a, s->arg) < 0 ? &b : &a;
         memcpy(to, *smaller, s->each);
         *smaller += s->each;
         to += s->each;
-        if (++looked % CHECKED == 0) {
+        if (++compared % CHECK_ITEMS == 0) {
             int rc = budget_check(s->budget);
             if (rc < 0)
                 return rc;
@@ -42,7 +42,7 @@ static int sort_into(const struct sort *s, char *items, char *copy, size_t n)
 {
     const size_t half = n / 2;
 
-    if (n <= RUN) {
+    if (n <= RUN_ITEMS) {
         qsort_r(items, n, s->each, s->compare, s->arg);
         return budget_check(s->budget);
     }
@@ -57,7 +57,7 @@ int sort_items(void *items, size_t n, size_t each, sort_compare *compare, void *
     const struct sort s = {each, compare, arg, b};
     char *copy = NULL;
 
-    if (n > RUN) {
+    if (n > RUN_ITEMS) {
         copy = large_realloc(NULL, n * each);
         if (!copy)
             return -ENOMEM;

@@ -36,7 +36,7 @@ bool text_eq(struct text a, struct text b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-static unsigned char lower(char c)
+static unsigned char lower_letter(char c)
 {
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : (unsigned char)c;
 }
@@ -46,7 +46,7 @@ bool text_eq_nocase(struct text a, struct text b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.ptr[i]) != lower(b.ptr[i]))
+        if (lower_letter(a.ptr[i]) != lower_letter(b.ptr[i]))
             return false;
     }
     return true;
@@ -60,6 +60,14 @@ int text_cmp(struct text a, struct text b)
     if (order != 0)
         return order;
     return (a.len > b.len) - (a.len < b.len);
+}
+
+int text_find(struct text t, const char *const *list)
+{
+    for (int i = 0; list[i]; i++)
+        if (text_eq(t, text_of(list[i])))
+            return i;
+    return -1;
 }
 
 bool text_starts(struct text t, struct text prefix)

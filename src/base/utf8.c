@@ -1,4 +1,4 @@
-/* utf8.c - checks and decodes UTF-8 (RFC 3629: no surrogates, no overlong forms). */
+/* utf8.c - checks, decodes and encodes UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 #include "dftracerd/base.h"
 
 #include <string.h>
@@ -44,6 +44,17 @@ size_t text_utf8_next(struct text t, int32_t *ret_code)
     }
     *ret_code = code;
     return lead->length;
+}
+
+char *text_put_utf8(char *out, uint32_t code)
+{
+    static const unsigned char leads_of_length[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    unsigned length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    *out++ = (char)(leads_of_length[length] | code >> 6 * (length - 1));
+    for (unsigned left = length - 1; left-- > 0;)
+        *out++ = (char)(0x80 | (code >> 6 * left & 0x3F));
+    return out;
 }
 
 /* Returns the length of the ASCII prefix, which is the whole of most texts. */

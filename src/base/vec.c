@@ -18,13 +18,12 @@ int vec_grow(struct vec *v, size_t each, size_t more)
     if (cap > max)
         cap = max;
     size_t bytes = (cap - v->cap) * each;
-    int rc = v->budget ? budget_charge(v->budget, bytes) : 0;
+    int rc = budget_charge(v->budget, bytes);
     if (rc < 0)
         return rc;
     void *grown = realloc(v->at, cap * each);
     if (!grown) {
-        if (v->budget)
-            budget_release(v->budget, bytes);
+        budget_release(v->budget, bytes);
         return -ENOMEM;
     }
     v->at = grown;
@@ -54,8 +53,7 @@ int vec_extend_items(struct vec *v, size_t each, size_t n)
 
 void vec_done_items(struct vec *v, size_t each)
 {
-    if (v->budget)
-        budget_release(v->budget, v->cap * each);
+    budget_release(v->budget, v->cap * each);
     free(v->at);
     *v = (struct vec){.budget = v->budget};
 }

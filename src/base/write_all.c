@@ -1,4 +1,4 @@
-/* write_all.c - see write_all.h. */
+/* write_all.c - write(2) until all bytes are written. */
 #include "base/write_all.h"
 
 #include <errno.h>

@@ -56,7 +56,8 @@ static void read_config(struct config *c, const char *file)
     fclose(in);
 }
 
-static yaml_node_t *member(struct config *c, yaml_node_t *map, const char *key)
+/* Returns NULL if the node is no mapping or does not have the key. */
+static yaml_node_t *find_member(struct config *c, yaml_node_t *map, const char *key)
 {
     if (!map || map->type != YAML_MAPPING_NODE)
         return NULL;
@@ -79,11 +80,11 @@ static bool read_number(const yaml_node_t *node, double *ret)
     return end != text && *end == '\0' && isfinite(*ret);
 }
 
-static double number(struct config *c, yaml_node_t *map, const char *key, double min)
+static double require_number(struct config *c, yaml_node_t *map, const char *key, double min)
 {
     double value = 0;
     char why[200];
-    if (!read_number(member(c, map, key), &value) || value < min) {
+    if (!read_number(find_member(c, map, key), &value) || value < min) {
         snprintf(why, sizeof why, "%s is missing, or no number%s", key,
                  min >= 0 ? " of 0 or more" : "");
         fail(c->file, why);
@@ -112,7 +113,7 @@ static const struct family {
     [DLIO_MIXTURE3] = {"mixture", NULL, NULL, 0},
 };
 
-static int by_mean(const void *a, const void *b)
+static int compare_means(const void *a, const void *b)
 {
     double x = ((const struct dlio_part *)a)->mean, y = ((const struct dlio_part *)b)->mean;
     return (x > y) - (x < y);
@@ -120,7 +121,7 @@ static int by_mean(const void *a, const void *b)
 
 static void read_mixture(struct config *c, yaml_node_t *map, struct dlio_model *m)
 {
-    yaml_node_t *list = member(c, map, "components");
+    yaml_node_t *list = find_member(c, map, "components");
     size_t count = list && list->type == YAML_SEQUENCE_NODE
                        ? (size_t)(list->data.sequence.items.top - list->data.sequence.items.start)
                        : 0;
@@ -131,18 +132,18 @@ static void read_mixture(struct config *c, yaml_node_t *map, struct dlio_model *
     for (size_t i = 0; i < count; i++) {
         yaml_node_t *item =
             yaml_document_get_node(&c->document, list->data.sequence.items.start[i]);
-        yaml_node_t *params = member(c, item, "params");
-        m->parts[i] = (struct dlio_part){.weight = number(c, item, "weight", 0),
-                                         .mean = number(c, params, "mean", -INFINITY),
-                                         .stdev = number(c, params, "stdev", 0)};
+        yaml_node_t *params = find_member(c, item, "params");
+        m->parts[i] = (struct dlio_part){.weight = require_number(c, item, "weight", 0),
+                                         .mean = require_number(c, params, "mean", -INFINITY),
+                                         .stdev = require_number(c, params, "stdev", 0)};
     }
-    qsort(m->parts, count, sizeof *m->parts, by_mean);
+    qsort(m->parts, count, sizeof *m->parts, compare_means);
 }
 
 /* Returns the type of a mapping; the default is normal, as in DLIO. */
 static enum dlio_family read_family(struct config *c, yaml_node_t *map)
 {
-    yaml_node_t *type = member(c, map, "type");
+    yaml_node_t *type = find_member(c, map, "type");
     char why[200];
     if (!type)
         return DLIO_NORMAL;
@@ -158,7 +159,7 @@ static enum dlio_family read_family(struct config *c, yaml_node_t *map)
 static void read_time(struct config *c, const char *section, const char *key, struct time *ret)
 {
     yaml_node_t *node =
-        member(c, member(c, yaml_document_get_root_node(&c->document), section), key);
+        find_member(c, find_member(c, yaml_document_get_root_node(&c->document), section), key);
     *ret = (struct time){.given = node != NULL, .max_bound = INFINITY};
     struct dlio_model *m = &ret->model;
     if (!node || read_number(node, &m->first)) /* a plain number is a constant */
@@ -171,15 +172,15 @@ static void read_time(struct config *c, const char *section, const char *key, st
     } else {
         const struct family *f = &families[m->family];
         if (f->first)
-            m->first = number(c, node, f->first, f->least_first);
-        if (m->family != DLIO_NORMAL || member(c, node, f->second))
-            m->second = number(c, node, f->second, 0);
+            m->first = require_number(c, node, f->first, f->least_first);
+        if (m->family != DLIO_NORMAL || find_member(c, node, f->second))
+            m->second = require_number(c, node, f->second, 0);
     }
-    if (member(c, node, "max_bound"))
-        ret->max_bound = number(c, node, "max_bound", 0);
+    if (find_member(c, node, "max_bound"))
+        ret->max_bound = require_number(c, node, "max_bound", 0);
 }
 
-/* ---- the comparison -------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 /* Prints a line with both values. The mean of ln x may be 0, so its difference is absolute. */
 static bool is_near(const char *name, double a, double b, bool absolute)
@@ -209,7 +210,7 @@ static bool compare_parameters(const struct dlio_model *a, const struct dlio_mod
 }
 
 /* Returns sorted samples, without negative times: DLIO does not sleep for these. */
-static double *draw(const struct time *t)
+static double *draw_samples(const struct time *t)
 {
     struct dlio_random random = {options.seed};
     double *values = malloc(options.samples * sizeof *values);
@@ -224,7 +225,7 @@ static double *draw(const struct time *t)
 
 static bool compare_samples(const struct time *a, const struct time *b)
 {
-    double *x = draw(a), *y = draw(b);
+    double *x = draw_samples(a), *y = draw_samples(b);
     double ks = 1 - dlio_similarity(x, options.samples, y, options.samples);
     bool alike = ks <= options.max_ks;
     printf("  KS distance of %lu samples: %s%.6f\n", options.samples,
@@ -244,8 +245,8 @@ static bool compare_bounds(const struct time *a, const struct time *b)
     return !isfinite(a->max_bound) || is_near("max_bound", a->max_bound, b->max_bound, false);
 }
 
-static bool compare(struct config *first, struct config *second, const char *section,
-                    const char *key, unsigned *compared)
+static bool compare_times(struct config *first, struct config *second, const char *section,
+                          const char *key, unsigned *compared)
 {
     struct time a, b;
     read_time(first, section, key, &a);
@@ -285,7 +286,7 @@ static void usage(FILE *out)
         out);
 }
 
-static void wrong(const char *name, const char *value)
+static void reject_number(const char *name, const char *value)
 {
     fprintf(stderr, "dftracerd-dlio-compare: %s %s: not a valid number\n", name, value);
     exit(FAILED);
@@ -295,7 +296,7 @@ static double read_fraction(const char *name, const char *text)
 {
     double value;
     if (num_parse_double(text_of(text), &value) < 0 || value < 0)
-        wrong(name, text);
+        reject_number(name, text);
     return value;
 }
 
@@ -303,7 +304,7 @@ static unsigned long read_count(const char *name, const char *text, uint64_t min
 {
     uint64_t value;
     if (num_parse_u64(text_of(text), &value) < 0 || value < min || value > max)
-        wrong(name, text);
+        reject_number(name, text);
     return (unsigned long)value;
 }
 
@@ -354,8 +355,8 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     read_config(&first, argv[optind]);
     read_config(&second, argv[optind + 1]);
-    bool alike = compare(&first, &second, "train", "computation_time", &compared);
-    alike &= compare(&first, &second, "reader", "preprocess_time", &compared);
+    bool alike = compare_times(&first, &second, "train", "computation_time", &compared);
+    alike &= compare_times(&first, &second, "reader", "preprocess_time", &compared);
     if (compared == 0)
         fail(first.file, "neither this file nor the other one has train.computation_time or "
                          "reader.preprocess_time");

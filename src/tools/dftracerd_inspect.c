@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -41,6 +40,7 @@ struct settings {
     bool quiet;
 };
 
+/* Prints an error. Returns the exit status. */
 static int fail(struct err *err, int rc)
 {
     fprintf(stderr, "dftracerd-inspect: %s\n", err->text[0] ? err->text : err_text(rc));
@@ -109,7 +109,7 @@ static int command_stat(struct index *ix, struct settings *settings)
 
 /* ---- dump, check ----------------------------------------------------------------------------- */
 
-static int to_stdout(void *arg, struct buf *out)
+static int write_to_stdout(void *arg, struct buf *out)
 {
     (void)arg;
     if (fwrite(out->data, 1, out->len, stdout) != out->len)
@@ -122,7 +122,7 @@ static int command_dump(struct index *ix, struct settings *settings)
 {
     struct buf out = {0};
     struct err err = {0};
-    int rc = index_dump(ix, &out, to_stdout, NULL);
+    int rc = index_dump(ix, &out, write_to_stdout, NULL);
 
     (void)settings;
     buf_done(&out);
@@ -145,13 +145,7 @@ static int command_check(struct index *ix, struct settings *settings)
 
 /* ---- build ----------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name), k = strlen(end);
-
-    return n >= k && strcmp(name + n - k, end) == 0;
-}
-
+/* Offers the traces below a directory; `prefix`: the path of this directory below the root. */
 static int offer_all(struct index *ix, const char *directory, const char *prefix)
 {
     char path[4096], name[4096];
@@ -171,8 +165,8 @@ static int offer_all(struct index *ix, const char *directory, const char *prefix
             continue;
         if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
             rc = offer_all(ix, path, name);
-        else if (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz") ||
-                 index_is_archive(text_of(name)))
+        else if (text_ends(text_of(name), TEXT(".pfw")) ||
+                 text_ends(text_of(name), TEXT(".pfw.gz")) || index_is_archive(text_of(name)))
             rc = index_offer(ix, name, path);
     }
     closedir(dir);
@@ -203,13 +197,12 @@ static void forget_vanished(struct index *ix, const char *directory)
  * change. */
 static bool all_done(struct index *ix, struct index_progress *p)
 {
-    struct snapshot *s;
     bool growing = false;
 
     index_progress(ix, p);
     if (p->files_pending > 0)
         return false;
-    s = index_snapshot(ix);
+    struct snapshot *s = index_snapshot(ix);
     for (uint32_t i = 0; i < snapshot_file_count(s) && !growing; i++)
         growing = snapshot_file(s, i)->state == INDEX_GROWING;
     snapshot_release(s);
@@ -217,7 +210,7 @@ static bool all_done(struct index *ix, struct index_progress *p)
     return p->files_pending == 0 && !growing;
 }
 
-static void changed(void *arg)
+static void wake_reader(void *arg)
 {
     const char byte = 1;
 
@@ -240,22 +233,21 @@ static void wait_until_done(struct index *ix, const int *pipe_fds, struct index_
 
 static int build_index(struct index *ix, const char *directory, struct settings *settings)
 {
-    struct timespec from, to;
+    int64_t begin_ns = clock_mono_ns();
     struct index_progress p;
     struct err err = {0};
-    int fds[2], rc;
+    int fds[2];
 
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return fail(&err, -errno);
-    clock_gettime(CLOCK_MONOTONIC, &from);
     forget_vanished(ix, directory);
-    index_on_change(ix, changed, &fds[1]);
-    rc = offer_all(ix, directory, "");
+    index_on_change(ix, wake_reader, &fds[1]);
+    int rc = offer_all(ix, directory, "");
     if (rc)
         return fail(&err, rc);
     index_listed(ix);
     wait_until_done(ix, fds, &p);
-    clock_gettime(CLOCK_MONOTONIC, &to);
+    int64_t end_ns = clock_mono_ns();
     index_on_change(ix, NULL, NULL);
     if (p.store_error)
         return fail(&err, p.store_error);
@@ -264,7 +256,7 @@ static int build_index(struct index *ix, const char *directory, struct settings 
 
         print_totals(ix, s);
         printf("ready %" PRIu64 " failed %" PRIu64 " seconds %.3f\n", p.files_ready, p.files_failed,
-               (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);
+               (double)(end_ns - begin_ns) / 1e9);
         snapshot_release(s);
     }
     return 0;

@@ -78,8 +78,8 @@ enum kind {
 struct row {
     const char *name;
     enum kind kind;
-    size_t at;
-    bool value;
+    size_t at;  /* of the member that is set */
+    bool value; /* FLAG: the value that is set */
 };
 #define AT(member) offsetof(struct replay_options, member)
 static const struct row rows[] = {
@@ -147,7 +147,7 @@ static void add_map(struct replay_options *o, char *value)
     o->maps[o->map_count++] = (struct replay_map){value, equals + 1};
 }
 
-static void take_choice(struct command *c, const struct row *row, const char *value)
+static void set_choice(struct command *c, const struct row *row, const char *value)
 {
     static const char *const prepares[] = {"sparse", "data", "none"};
     if (row->kind == FORMAT) {
@@ -165,7 +165,7 @@ static void take_choice(struct command *c, const struct row *row, const char *va
     die("--prepare %s: must be sparse, data or none", value);
 }
 
-static void take_number(const struct row *row, void *at, const char *value)
+static void set_number(const struct row *row, void *at, const char *value)
 {
     int rc = row->kind == FACTOR     ? num_parse_double(text_of(value), at)
              : row->kind == UNSIGNED ? num_parse_u64(text_of(value), at)
@@ -188,7 +188,7 @@ static void set_option(struct command *c, const struct row *row, char *value)
     case NUMBER:
     case UNSIGNED:
     case FACTOR:
-        take_number(row, at, value);
+        set_number(row, at, value);
         break;
     case CALL_TREE:
         c->call_tree = true;
@@ -204,7 +204,7 @@ static void set_option(struct command *c, const struct row *row, char *value)
         break;
     case PREPARE:
     case FORMAT:
-        take_choice(c, row, value);
+        set_choice(c, row, value);
         break;
     case HELP:
         fputs(usage_text, stdout);
@@ -231,8 +231,10 @@ static void parse_options(struct command *c, int argc, char **argv)
         options[i] = (struct option){rows[i].name, has_value(rows[i].kind), NULL, 0};
     opterr = 0;
     while ((given = getopt_long(argc, argv, ":h", options, &at)) != -1) {
-        if (given == 'h')
-            fputs(usage_text, stdout), exit(0);
+        if (given == 'h') {
+            fputs(usage_text, stdout);
+            exit(0);
+        }
         if (given != 0)
             die(given == ':' ? "%s requires an argument" : "unknown option %s", argv[optind - 1]);
         set_option(c, &rows[at], optarg);

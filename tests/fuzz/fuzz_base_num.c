@@ -32,15 +32,15 @@ static void check_double(struct text t, const char *cstr)
 static void check_scaled(struct text t)
 {
     int64_t whole;
-    bool fraction;
+    bool exact;
     double value;
 
-    if (num_parse_scaled(t, 0, &whole, &fraction) != 0)
+    if (num_parse_scaled(t, 0, &whole, &exact) != 0)
         return;
     assert(num_parse_double(t, &value) == 0);
     if (fabs(value) < 9007199254740992.0 && t.len < 16)
         assert(nearbyint(value) == (double)whole);
-    if (!fraction && t.len < 16)
+    if (exact && t.len < 16)
         assert(value == (double)whole);
 }
 

@@ -359,9 +359,7 @@ int call_tree_fold(struct call_tree *t)
         all.order[i] = i;
     if (rc == 0) {
         qsort_r(all.order, t->lane_count, sizeof(*all.order), compare_counts, t->lanes);
-        if (workers < 2 ||
-            pool_run(query_environment(t->query)->pool, workers, fold_some, &all) < 0)
-            fold_some(&all, 0);
+        pool_run(env->pool, workers, fold_some, &all);
         rc = add_up(&all, workers);
     }
     free(all.folders);

@@ -204,7 +204,6 @@ static void sum_up(void *sides, unsigned number)
 int sides_scan(struct node_work *w)
 {
     size_t count = w->run->options->side_count;
-    struct pool *pool = w->run->env->pool;
     struct groups_job scans[COMPARE_SIDES_MAX] = {0};
 
     for (size_t i = 0; i < count; i++)
@@ -216,10 +215,7 @@ int sides_scan(struct node_work *w)
     }
     if (rc < 0)
         return rc;
-    if (!pool || pool_run(pool, (unsigned)count, sum_up, w->sides) < 0) {
-        for (unsigned i = 0; i < count; i++)
-            sum_up(w->sides, i);
-    }
+    pool_run(w->run->env->pool, (unsigned)count, sum_up, w->sides);
     for (size_t i = 0; i < count; i++) {
         struct side *s = &w->sides[i];
         if (!side_is_short(s))

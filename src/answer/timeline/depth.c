@@ -248,8 +248,7 @@ int timeline_make_slices(struct timeline *t)
         .t = t, .depth = memory.at, .order = memory.at + count, .ends = memory.at + 2 * count};
     if (threads > t->facts.lanes)
         threads = t->facts.lanes;
-    if (threads < 2 || pool_run(pool, threads, select_lanes, &job) < 0)
-        select_lanes(&job, 0);
+    pool_run(pool, threads, select_lanes, &job);
     rc = atomic_load(&job.error);
     vec_done(&memory);
     t->facts.slices_complete = t->found.slices.all;

@@ -278,8 +278,7 @@ static int fold_lanes(struct timeline *t, bool rest)
     if (threads > t->facts.lanes)
         threads = t->facts.lanes;
     pthread_mutex_init(&all.lock, NULL);
-    if (threads < 2 || pool_run(pool, threads, fold_some, &all) < 0)
-        fold_some(&all, 0);
+    pool_run(pool, threads, fold_some, &all);
     pthread_mutex_destroy(&all.lock);
     return atomic_load(&all.error);
 }

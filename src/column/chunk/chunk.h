@@ -46,8 +46,6 @@ struct chunk_builder;
  * 0 or -ENOMEM. */
 int chunk_builder_new(const struct chunk_options *options, struct chunk_builder **ret);
 void chunk_builder_free(struct chunk_builder *b);
-/* Returns its memory, for the budget of the ingest. */
-size_t chunk_builder_bytes(const struct chunk_builder *b);
 /* Starts a chunk, and discards an unfinished one. Field ids of the events are those of `scanner`,
  * which is borrowed until finish. */
 void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *scanner);
@@ -102,14 +100,5 @@ const struct chunk_texts *chunk_view_texts(const struct chunk_view *v);
 uint32_t chunk_view_number(const struct chunk_view *v);
 /* Reads and checks everything (index_check). Returns 0, ERR_CORRUPT or -ENOMEM. */
 int chunk_view_check(struct chunk_view *v);
-
-/* Columns are read with column.h.
- *
- * Summaries are best made from a value that has just been built (chunk_view_new of the buffer),
- * while it is in the cache.
- *
- * Column "@other": TEXT, not null in rows with values of paths beyond CHUNK_PATHS_MAX (or beyond
- * TRACE_FIELDS_MAX of the scanner): {"args.x":1,"args.y":"text"}. A query of a path that chunk_find
- * does not find has to search this column, if it exists. */
 
 #endif

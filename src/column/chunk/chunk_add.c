@@ -33,14 +33,18 @@ static int push_any(struct column_build *c, uint8_t type, int64_t value)
     return c->types.error != 0 ? -ENOMEM : stage_push(c, value);
 }
 
+/* Adds a value of a row. */
+static int put_number_at(struct column_build *c, uint32_t row, uint8_t type, int64_t value)
+{
+    return push_any(c, type, value) < 0 ? -ENOMEM : mark_row(c, row);
+}
+
 static int push_text(struct chunk_builder *b, struct column_build *c, uint8_t type, const char *ptr,
                      uint32_t len)
 {
-    const struct dictionary_slot *e;
-
     if (c->dict == NULL && build_dictionary(b, c) == NULL)
         return -ENOMEM;
-    e = dictionary_add(c->dict, type, ptr, len);
+    const struct dictionary_slot *e = dictionary_add(c->dict, type, ptr, len);
     if (e == NULL)
         return -ENOMEM;
     c->size_class = e->size_class;
@@ -54,14 +58,12 @@ static int push_text(struct chunk_builder *b, struct column_build *c, uint8_t ty
  * so they may be added in any order. Returns 0 or -ENOMEM. */
 static int count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
 {
-    struct column_build *bad = &b->column[BUILD_BAD_DUR];
-
     if (!text_eq(c->path, TEXT("dur"))) {
         b->bad_ts++;
         return 0;
     }
     b->bad_dur++;
-    return push_any(bad, TRACE_BOOL, 1) < 0 ? -ENOMEM : mark_row(bad, row);
+    return put_number_at(&b->column[BUILD_BAD_DUR], row, TRACE_BOOL, 1);
 }
 
 /* Converts the column to nanoseconds; values that exceed 64 bits become null. */
@@ -109,13 +111,12 @@ static always_inline int in_unit(struct chunk_builder *b, struct column_build *c
 static int put_value(struct chunk_builder *b, const struct trace_value *v)
 {
     uint16_t slot = build_slot(b, v->field);
-    struct column_build *c;
     int64_t value = v->i;
     int rc = 0;
 
     if (b->error != 0 || slot == BUILD_TO_OTHER)
         return b->error != 0 ? b->error : build_other(b, v);
-    c = &b->column[slot - 1];
+    struct column_build *c = &b->column[slot - 1];
     if (v->type < TRACE_TEXT && c->is_time)
         rc = in_unit(b, c, v, &value);
     if (rc == DROPPED)
@@ -124,11 +125,6 @@ static int put_value(struct chunk_builder *b, const struct trace_value *v)
         rc = v->type >= TRACE_TEXT ? push_text(b, c, v->type, v->ptr, v->len)
                                    : push_any(c, v->type, value);
     return rc == 0 ? mark_row(c, b->rows) : rc;
-}
-
-static int put_derived(struct chunk_builder *b, struct column_build *c, uint8_t type, int64_t value)
-{
-    return push_any(c, type, value) < 0 ? -ENOMEM : mark_row(c, b->rows);
 }
 
 /* Finishes a row that does not match its shape: marks it in the columns of the `done` steps, and
@@ -235,21 +231,21 @@ out:
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static int put_number(struct chunk_builder *b, struct column_build *c, struct size_value v)
+static int put_size(struct chunk_builder *b, struct column_build *c, struct size_value v)
 {
     if (v.type == TRACE_DOUBLE)
         memcpy(&v.i, &v.d, sizeof(v.i));
-    return v.type ? put_derived(b, c, v.type, v.i) : 0;
+    return v.type ? put_number_at(c, b->rows, v.type, v.i) : 0;
 }
 
 static int put_sizes(struct chunk_builder *b, uint8_t class, uint8_t cat, uint8_t name,
                      const struct trace_value *const args[SIZE_ARGS])
 {
     struct size_value bytes = bytes_of_object(class, cat, name, args);
-    int rc = put_number(b, &b->column[BUILD_SIZE], size_of_object(cat, name, args));
+    int rc = put_size(b, &b->column[BUILD_SIZE], size_of_object(cat, name, args));
 
     b->counts_items |= bytes.type && class == TRACE_EVENT && cat == SIZE_STDIO;
-    return rc | put_number(b, &b->column[BUILD_BYTES], bytes);
+    return rc | put_size(b, &b->column[BUILD_BYTES], bytes);
 }
 
 static int put_shape_sizes(struct chunk_builder *b, const struct shape *s,
@@ -294,10 +290,8 @@ static int put_unshaped_sizes(struct chunk_builder *b, const struct trace_event 
 
 static int end_other(struct chunk_builder *b)
 {
-    int rc;
-
     buf_putc(&b->other, '}');
-    rc = b->other.error;
+    int rc = b->other.error;
     if (rc == 0)
         rc = push_text(b, &b->column[BUILD_OTHER], TRACE_TEXT, b->other.data,
                        (uint32_t)b->other.len);
@@ -324,7 +318,7 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
     rc |= stage_push(&c[BUILD_REPAIRED], event->repaired != 0);
     b->end = event->offset + event->len;
     if (unlikely(event->bad_dur))
-        rc |= put_derived(b, &c[BUILD_BAD_DUR], TRACE_BOOL, 1);
+        rc |= put_number_at(&c[BUILD_BAD_DUR], b->rows, TRACE_BOOL, 1);
     if (*row_shape == 0)
         rc |= put_unshaped_sizes(b, event);
     else if (s->sized)

@@ -67,13 +67,14 @@ struct column_build {
     uint8_t type;       /* 0 = no value yet, enum trace_type, BUILD_SEVERAL_TYPES */
     bool nano;
 
-    bool is_time, keep_encoded, always_global;
-    bool repeats; /* bit-packed unless its steps are periodic */
-    bool
-        as_double; /* BUILD_SEVERAL_TYPES: integers are converted to doubles, as the other values */
-    int8_t dimension; /* position in the list of dimensions or -1 */
-    uint16_t skew;    /* bytes before `fill` in its allocation */
-    uint32_t full;    /* values in `kept` */
+    bool is_time;
+    bool uncompressed;     /* PACK_MAY_COMPRESS is not used */
+    bool compress_if_half; /* PACK_IF_HALF is used: the steps may be periodic */
+    bool always_global;    /* its texts become global, however many there are */
+    bool as_double;        /* BUILD_SEVERAL_TYPES: integers are converted to doubles */
+    int8_t dimension;      /* position in the list of dimensions or -1 */
+    uint16_t skew;         /* bytes before `fill` in its allocation */
+    uint32_t full;         /* values in `kept` */
     uint32_t words, flat;
     int64_t *fill;             /* PACK_BLOCK values */
     uint64_t *valid;           /* `words` words */
@@ -119,7 +120,7 @@ struct hash_list {
 struct path_dictionary {
     struct path_dictionary *next;
     struct dictionary dict;
-    uint32_t unused; /* number of chunks since it was used */
+    uint32_t unused; /* chunks since its last use */
     size_t len;
     char path[];
 };
@@ -212,8 +213,7 @@ int build_note_type(struct column_build *c, uint8_t type);
 /* Replaces all values. Returns 0 or -ENOMEM. */
 int stage_replace(struct column_build *c, const int64_t *values, uint32_t count);
 /* Decodes all values to b->values: borrowed until the next call, may be modified. NULL without
- * memory.
- */
+ * memory. */
 int64_t *stage_values(struct chunk_builder *b, const struct column_build *c);
 /* Returns n values in b->scratch, whose content is lost. NULL without memory, and out->error is
  * set. */
@@ -248,10 +248,10 @@ int build_other(struct chunk_builder *b, const struct trace_value *v); /* 0 or -
 enum {
     SIZE_POSIX = 1,
     SIZE_STDIO,
-    SIZE_SYS, /* marks of categories */
+    SIZE_SYS, /* classes of categories; 0: another one */
     SIZE_TRANSFER = 1,
     SIZE_COUNTED = 2
-}; /* marks of names: a transfer; one of size * count */
+}; /* bits of classes of names: a transfer; one of size * count */
 uint8_t size_class_of_cat(struct text cat);
 uint8_t size_class_of_name(struct text name);
 /* A value of the columns size and bytes. type: 0 = null, TRACE_INT or TRACE_DOUBLE. */

@@ -11,15 +11,7 @@ const char *const chunk_default_dimensions[] = {"name",       "cat",        "pid
 static const char *const special_paths[BUILD_SPECIALS] = {"@class",   "@gap", "@len",  "@repaired",
                                                           "@bad_dur", "size", "bytes", "@other"};
 
-/* ---- life ------------------------------------------------------------------------------------ */
-
-static int dimension_of(const struct chunk_builder *b, struct text path)
-{
-    for (unsigned i = 0; i < b->dimensions; i++)
-        if (text_eq(path, text_of(b->options.dimensions[i])))
-            return (int)i;
-    return -1;
-}
+/* ---- builders -------------------------------------------------------------------------------- */
 
 int chunk_builder_new(const struct chunk_options *options, struct chunk_builder **ret)
 {
@@ -82,41 +74,19 @@ void chunk_builder_free(struct chunk_builder *b)
     free(b);
 }
 
-size_t chunk_builder_bytes(const struct chunk_builder *b)
-{
-    size_t bytes = sizeof(*b) + b->other.cap + b->scratch.cap + b->values.cap + b->row_shape.cap +
-                   pack_encoder_bytes(b->encoder);
-
-    bytes += density_bytes(b->density);
-    for (unsigned i = 0; i < BUILD_COLUMNS_MAX; i++)
-        bytes += stage_bytes(&b->column[i]) + b->column[i].words * sizeof(uint64_t);
-    for (unsigned i = 0; i < CHUNK_DIMENSIONS_MAX; i++)
-        bytes += b->hashes[i].hashes.cap * sizeof(uint64_t);
-    for (const struct path_dictionary *p = b->dictionaries; p != NULL; p = p->next)
-        bytes += sizeof(*p) + p->len + dictionary_bytes(&p->dict);
-    return bytes;
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* Columns that nearly every request reads are not compressed. For size and offset, this makes the
  * index 3 % larger, and filtered groups 1.6 times faster. */
-static bool is_hot(struct text path)
-{
-    static const char *const paths[] = {"ts", "dur",    "name", "cat",   "pid",        "tid",
-                                        "ph", "@class", "size", "bytes", "args.offset"};
-
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-        if (text_eq(path, text_of(paths[i])))
-            return true;
-    return false;
-}
+static const char *const uncompressed_paths[] = {
+    "ts", "dur", "name", "cat", "pid", "tid", "ph", "@class", "size", "bytes", "args.offset", NULL};
 
 /* Starts column number `i` for a path, with the memory of its previous use. Returns 0 or
  * -ENOMEM. */
 static int column_start(struct chunk_builder *b, unsigned i, struct text path)
 {
     struct column_build *c = &b->column[i], old = *c;
+    int dimension = text_find(path, b->options.dimensions);
 
     if (old.words > 0)
         memset(old.valid, 0, old.words * sizeof(*old.valid));
@@ -133,9 +103,9 @@ static int column_start(struct chunk_builder *b, unsigned i, struct text path)
         .is_time = text_eq(path, TEXT("ts")) || text_eq(path, TEXT("dur")),
         .always_global =
             text_eq(path, TEXT("name")) || text_eq(path, TEXT("cat")) || trace_path_is_hash(path),
-        .keep_encoded = is_hot(path),
-        .repeats = text_eq(path, TEXT("ts")),
-        .dimension = (int8_t)dimension_of(b, path),
+        .uncompressed = text_find(path, uncompressed_paths) >= 0,
+        .compress_if_half = text_eq(path, TEXT("ts")),
+        .dimension = (int8_t)(dimension < (int)b->dimensions ? dimension : -1),
         .len = UINT32_MAX,
     };
     buf_clear(&c->kept);
@@ -177,7 +147,6 @@ void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *sc
     if (b->row_shape.cap > 1u << 20)
         vec_done(&b->row_shape);
     arena_done(&b->arena);
-    memset(&b->arena, 0, sizeof(b->arena));
     memset(b->slot, 0, sizeof(b->slot));
     memset(b->shape_slots, 0, sizeof(b->shape_slots));
     memset(b->hints, 0, sizeof(b->hints));
@@ -215,17 +184,15 @@ static bool is_special(struct text path)
 
 uint16_t build_slot(struct chunk_builder *b, uint16_t field)
 {
-    struct text path, kept;
-
     if (field >= TRACE_FIELDS_MAX + 64)
         return BUILD_TO_OTHER;
     if (b->slot[field] != 0)
         return b->slot[field];
-    path = trace_field_path(b->scanner, field);
+    struct text path = trace_field_path(b->scanner, field);
     if (b->columns == BUILD_COLUMNS_MAX || is_special(path) || path.len > UINT16_MAX)
         return b->slot[field] = BUILD_TO_OTHER;
-    kept = (struct text){arena_strdup(&b->arena, path), path.len};
-    if (kept.ptr == NULL || column_start(b, b->columns, kept) < 0) {
+    path.ptr = arena_strdup(&b->arena, path);
+    if (path.ptr == NULL || column_start(b, b->columns, path) < 0) {
         b->error = -ENOMEM;
         return BUILD_TO_OTHER;
     }

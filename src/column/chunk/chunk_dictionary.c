@@ -22,63 +22,32 @@ static inline uint32_t slot_hash(uint64_t a, uint64_t b, uint32_t len)
 
 /* ---- known texts ----------------------------------------------------------------------------- */
 
-static bool grow_known(struct dictionary *d)
-{
-    uint32_t cap = d->known_cap ? d->known_cap * 2 : 32, mask = 2 * cap - 1;
-    uint32_t *slots = calloc(2 * (size_t)cap, sizeof(*slots));
-
-    if (slots == NULL || vec_reserve(&d->texts, cap - d->texts.count) < 0) {
-        free(slots);
-        return false;
-    }
-    for (uint32_t i = 0; i < d->texts.count; i++) {
-        uint32_t s = slot_hash(d->texts.at[i].a, d->texts.at[i].b, d->texts.at[i].len) & mask;
-        while (slots[s] != 0)
-            s = (s + 1) & mask;
-        slots[s] = i + 1;
-    }
-    free(d->known_slots);
-    d->known_slots = slots;
-    d->known_cap = cap;
-    return true;
-}
-
-static bool keep_bytes(struct dictionary *d, const char *ptr, uint32_t len)
-{
-    if (vec_reserve(&d->bytes, len) < 0)
-        return false;
-    if (len > 0)
-        memcpy(d->bytes.at + d->bytes.count, ptr, len);
-    d->bytes.count += len;
-    return true;
-}
-
 /* Finds or adds a text. Returns its number in d->texts, UINT32_MAX without memory. */
 static uint32_t find_known(struct dictionary *d, uint8_t type, const char *ptr, uint32_t len,
                            uint64_t a, uint64_t b)
 {
-    size_t at = d->bytes.count;
+    uint32_t hash = slot_hash(a, b, len);
 
-    if (d->texts.count == d->known_cap && !grow_known(d))
-        return UINT32_MAX;
-    for (uint32_t s = slot_hash(a, b, len);; s++) {
-        uint32_t *slot = &d->known_slots[s & (2 * d->known_cap - 1)];
-        const struct dictionary_text *t = &d->texts.at[*slot - 1];
-        if (*slot == 0) {
-            if (!keep_bytes(d, ptr, len))
-                return UINT32_MAX;
-            *slot = (uint32_t)d->texts.count + 1;
-            break;
-        }
+    for (struct hash_match m = hash_index_find(&d->known, hash); hash_index_next(&d->known, &m);) {
+        const struct dictionary_text *t = &d->texts.at[m.position];
         if (t->a == a && t->b == b && t->len == len && t->type == type &&
             (len <= 16 || memcmp(d->bytes.at + t->at, ptr, len) == 0))
-            return *slot - 1;
+            return m.position;
     }
-    d->texts.at[d->texts.count] = (struct dictionary_text){
-        .a = a, .b = b, .at = at, .len = len, .id = INDEX_NO_TEXT, .type = type};
+    struct dictionary_text text = {
+        .a = a, .b = b, .at = d->bytes.count, .len = len, .id = INDEX_NO_TEXT, .type = type};
     if (type == TRACE_TEXT && d->size_class != NULL)
-        d->texts.at[d->texts.count].size_class = d->size_class((struct text){ptr, len});
-    return (uint32_t)d->texts.count++;
+        text.size_class = d->size_class((struct text){ptr, len});
+    if (vec_reserve(&d->bytes, len) < 0 || vec_push(&d->texts, text) < 0)
+        return UINT32_MAX;
+    if (hash_index_add(&d->known, hash, (uint32_t)d->texts.count - 1) < 0) {
+        d->texts.count--;
+        return UINT32_MAX;
+    }
+    if (len > 0)
+        memcpy(d->bytes.at + d->bytes.count, ptr, len);
+    d->bytes.count += len;
+    return (uint32_t)d->texts.count - 1;
 }
 
 /* ---- texts of the current chunk -------------------------------------------------------------- */
@@ -111,16 +80,16 @@ static bool grow_slots(struct dictionary *d)
     return true;
 }
 
-static const struct dictionary_slot *give_code(struct dictionary *d, uint8_t type, const char *ptr,
-                                               uint32_t len, uint64_t a, uint64_t b)
+static const struct dictionary_slot *assign_code(struct dictionary *d, uint8_t type,
+                                                 const char *ptr, uint32_t len, uint64_t a,
+                                                 uint64_t b)
 {
     uint32_t text = find_known(d, type, ptr, len, a, b);
-    struct dictionary_slot *slot;
 
     if (text == UINT32_MAX || (2 * d->used.count >= d->slot_count && !grow_slots(d)) ||
         vec_reserve(&d->used, 1) < 0)
         return NULL;
-    slot = free_slot(d, a, b, len);
+    struct dictionary_slot *slot = free_slot(d, a, b, len);
     *slot = (struct dictionary_slot){.a = a,
                                      .b = b,
                                      .len = len,
@@ -144,7 +113,7 @@ const struct dictionary_slot *dictionary_find(struct dictionary *d, uint8_t type
             (len <= 16 || memcmp(d->bytes.at + d->texts.at[slot->text].at, ptr, len) == 0))
             return slot;
     }
-    return give_code(d, type, ptr, len, a, b);
+    return assign_code(d, type, ptr, len, a, b);
 }
 
 const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type, const char *ptr,
@@ -159,7 +128,7 @@ const struct dictionary_slot *dictionary_add(struct dictionary *d, uint8_t type,
     return dictionary_find(d, type, ptr, len, words[0], words[1]);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 void dictionary_begin(struct dictionary *d)
 {
@@ -169,8 +138,7 @@ void dictionary_begin(struct dictionary *d)
         d->idle--;
         /* For texts that seldom repeat (paths, dates), a search among those of all chunks does not
          * pay. */
-        if (d->texts.count > 0)
-            memset(d->known_slots, 0, 2 * (size_t)d->known_cap * sizeof(*d->known_slots));
+        hash_index_done(&d->known);
         d->texts.count = 0;
         d->bytes.count = 0;
     }
@@ -190,7 +158,7 @@ void dictionary_done(struct dictionary *d)
     free(d->slots);
     vec_done(&d->used);
     vec_done(&d->texts);
-    free(d->known_slots);
+    hash_index_done(&d->known);
     vec_done(&d->bytes);
     memset(d, 0, sizeof(*d));
 }
@@ -199,7 +167,8 @@ size_t dictionary_bytes(const struct dictionary *d)
 {
     return d->slot_count * sizeof(*d->slots) + d->used.cap * sizeof(*d->used.at) +
            d->texts.cap * sizeof(*d->texts.at) +
-           2 * (size_t)d->known_cap * sizeof(*d->known_slots) + d->bytes.cap;
+           (d->known.slots ? d->known.mask + (size_t)1 : 0) * sizeof(*d->known.slots) +
+           d->bytes.cap;
 }
 
 /* ---- hashes of values ------------------------------------------------------------------------ */

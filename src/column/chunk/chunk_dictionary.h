@@ -6,6 +6,7 @@
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_DICTIONARY_H
 
 #include "dftracerd/column.h"
+#include "dftracerd/hash_index.h"
 #include "dftracerd/trace.h"
 #include "dftracerd/vec.h"
 
@@ -32,11 +33,12 @@ struct dictionary {
     uint32_t slot_count;
     uint16_t stamp;
     VEC(uint32_t) used; /* code -> text: the distinct texts of the chunk, by first appearance */
-    VEC(struct dictionary_text) texts; /* all known texts, also those of earlier chunks */
-    uint32_t known_cap, known_before, idle;
-    uint32_t *known_slots;              /* text + 1; 0 = free; 2 * known_cap elements */
+    VEC(struct dictionary_text) texts;  /* all known texts, also those of earlier chunks */
+    struct hash_index known;            /* finds `texts` */
+    uint32_t known_before;              /* number of `texts` when the chunk began */
+    uint32_t idle;                      /* chunks after which texts are kept again */
     VEC(char) bytes;                    /* of all texts */
-    uint8_t (*size_class)(struct text); /* computes dictionary_text.mark of a TEXT; NULL: 0 */
+    uint8_t (*size_class)(struct text); /* sets dictionary_text.size_class of a TEXT; NULL: 0 */
 };
 _Static_assert(sizeof(struct dictionary_slot) == 32, "two in a cache line");
 /* Begins a chunk: no codes are assigned yet. Large memory is freed. */

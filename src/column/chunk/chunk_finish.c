@@ -20,7 +20,7 @@ struct finish {
 };
 
 /* Returns the checksum of a section that has just been written, while it is in the cache. */
-static uint32_t sum_of(const struct finish *f, struct section s)
+static uint32_t section_sum(const struct finish *f, struct section s)
 {
     return f->out->error ? 0 : chunk_sum(f->out->data + f->start + s.offset, s.len);
 }
@@ -103,7 +103,6 @@ static const int64_t *doubles_to_write(struct finish *f, const int64_t *values, 
                                        struct column_dir *dir)
 {
     int64_t *out = build_scratch(f->b, n, f->out);
-
     double min = INFINITY, max = -INFINITY, v;
     for (uint32_t i = 0; i < n; i++) {
         memcpy(&v, &values[i], sizeof(v));
@@ -147,15 +146,15 @@ static const int64_t *prepare_values(struct finish *f, const struct column_build
 static void put_values(struct finish *f, const struct column_build *c, const int64_t *values,
                        struct column_dir *dir)
 {
-    bool staged = dir->type != COLUMN_DOUBLE &&
-                  dir->type != COLUMN_MIXED; /* true: the ranges were measured for these values */
+    /* true: the ranges were measured for these values */
+    bool staged = dir->type != COLUMN_DOUBLE && dir->type != COLUMN_MIXED;
     unsigned flags = dir->entries ? PACK_NO_DICT : 0;
     uint32_t count = stage_count(c), begin = section_begin(f->out, f->start, count);
     struct pack_range range;
 
-    if (c->repeats)
+    if (c->compress_if_half)
         flags |= PACK_IF_HALF;
-    else if (!c->keep_encoded)
+    else if (!c->uncompressed)
         flags |= PACK_MAY_COMPRESS;
     pack_encode_measured(f->b->encoder, values, count, stage_block_ranges(c),
                          staged ? c->full / PACK_BLOCK : 0, flags, &range, f->out);
@@ -177,7 +176,7 @@ static void put_column(struct finish *f, const struct column_build *c, struct co
         dir->flags |= COLUMN_CONSTANT;
     if (f->out->error == 0)
         put_values(f, c, values, dir);
-    dir->sum = sum_of(f, column_body(dir));
+    dir->sum = section_sum(f, column_body(dir));
 }
 
 static bool same_bytes(const struct buf *x, const struct buf *y)
@@ -217,15 +216,13 @@ static bool put_as_bytes(struct finish *f, unsigned size)
  * entries (chunk_may_have compares them), constants and flags have none. */
 static void put_filter(struct finish *f, const struct column_build *c, struct column_dir *dir)
 {
-    const struct hash_list *l;
-
     if (c->dimension < 0 || dir->type == COLUMN_TIME)
         return;
     if (build_hashes(f->b, c) < 0) {
         f->out->error = -ENOMEM;
         return;
     }
-    l = &f->b->hashes[c->dimension];
+    const struct hash_list *l = &f->b->hashes[c->dimension];
     if (l->hashes.count <= (c->dict != NULL ? 64 : 1))
         return;
     size_t len = bloom_bytes(l->hashes.count, f->b->options.bloom_rate);
@@ -238,13 +235,13 @@ static void put_filter(struct finish *f, const struct column_build *c, struct co
         bloom_add((uint8_t *)bits, len, l->hashes.at[i]);
     f->out->len += len;
     dir->filter = section_end(f->out, f->start, begin);
-    dir->filter_sum = sum_of(f, dir->filter);
+    dir->filter_sum = section_sum(f, dir->filter);
 }
 
 /* ---- bitmaps --------------------------------------------------------------------------------- */
 
 /* Returns the number of the bitmap of a column: an existing one that is equal, or a new one. */
-static uint16_t bitmap_of(struct finish *f, unsigned column)
+static uint16_t find_bitmap(struct finish *f, unsigned column)
 {
     struct column_build *c = f->columns[column];
     uint32_t words = (f->b->rows + 63) / 64;
@@ -258,7 +255,7 @@ static uint16_t bitmap_of(struct finish *f, unsigned column)
         /* Counts are equal, so the words that only one of them has are zero. */
         if (stage_count(c) != stage_count(owner) || memcmp(c->valid, owner->valid, common * 8) != 0)
             continue;
-        if (c->keep_encoded)
+        if (c->uncompressed)
             f->bitmap_owner[i] = (uint16_t)column;
         return (uint16_t)i;
     }
@@ -278,31 +275,31 @@ static void put_bitmap(struct finish *f, unsigned i)
     memset(all, 0, words * 8);
     memcpy(all, c->valid, have * 8);
     /* Nearly every request reads the bitmap of dur. */
-    pack_encode(f->b->encoder, all, words, (c->keep_encoded ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
+    pack_encode(f->b->encoder, all, words, (c->uncompressed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
                 f->out);
     f->bitmap_dirs[i].section = section_end(f->out, f->start, begin);
-    f->bitmap_dirs[i].sum = sum_of(f, f->bitmap_dirs[i].section);
+    f->bitmap_dirs[i].sum = section_sum(f, f->bitmap_dirs[i].section);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static int by_path(const void *a, const void *b)
+static int compare_paths(const void *a, const void *b)
 {
     return text_cmp((*(struct column_build *const *)a)->path,
                     (*(struct column_build *const *)b)->path);
 }
 
-static int plan_column(struct finish *f)
+static int plan_columns(struct finish *f)
 {
     if (build_bitmaps(f->b) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < f->b->columns; i++)
         if (stage_count(&f->b->column[i]) > 0)
             f->columns[f->count++] = &f->b->column[i];
-    qsort(f->columns, f->count, sizeof(*f->columns), by_path);
+    qsort(f->columns, f->count, sizeof(*f->columns), compare_paths);
     for (unsigned i = 0; i < f->count; i++) {
         f->dirs[i].type = (uint8_t)type_of_column(f->b, f->columns[i]);
-        f->dirs[i].bitmap = bitmap_of(f, i);
+        f->dirs[i].bitmap = find_bitmap(f, i);
     }
     return f->b->error;
 }
@@ -320,7 +317,7 @@ static void put_directory(struct finish *f, uint32_t number, uint32_t dir_len)
         .flags = f->b->counts_items ? CHUNK_COUNTS_ITEMS : 0,
         .dir_len = dir_len,
         .density = f->density,
-        .density_sum = sum_of(f, f->density),
+        .density_sum = section_sum(f, f->density),
     };
     char *at = f->out->data + f->start, *dir = at + sizeof(head);
     uint32_t path =
@@ -344,7 +341,7 @@ static int put_value(struct finish *f, uint32_t number)
 {
     static const char tail[CHUNK_TAIL];
 
-    if (plan_column(f) < 0)
+    if (plan_columns(f) < 0)
         return -ENOMEM;
     size_t bytes = f->count * sizeof(struct column_dir) + f->bitmaps * sizeof(struct bitmap_dir);
     for (unsigned i = 0; i < f->count; i++)

@@ -2,21 +2,6 @@
  * "@other". */
 #include "column/chunk/chunk_build.h"
 
-static void put_json_text(struct buf *out, struct text t)
-{
-    buf_putc(out, '"');
-    for (size_t i = 0; i < t.len; i++) {
-        unsigned char ch = (unsigned char)t.ptr[i];
-        if (ch == '"' || ch == '\\')
-            buf_putc(out, '\\');
-        if (ch < 0x20)
-            buf_printf(out, "\\u%04x", ch);
-        else
-            buf_putc(out, (char)ch);
-    }
-    buf_putc(out, '"');
-}
-
 static void put_json_value(struct buf *out, const struct trace_value *v)
 {
     char number[64];
@@ -32,7 +17,7 @@ static void put_json_value(struct buf *out, const struct trace_value *v)
         buf_puts(out, v->i ? "true" : "false");
         break;
     case TRACE_TEXT:
-        put_json_text(out, (struct text){v->ptr, v->len});
+        buf_json_text(out, (struct text){v->ptr, v->len});
         break;
     default:
         buf_append(out, v->ptr, v->len);
@@ -45,7 +30,7 @@ int build_other(struct chunk_builder *b, const struct trace_value *v)
     if (v->field == TRACE_FIELD_OTHER) {
         buf_append(&b->other, v->ptr, v->len);
     } else {
-        put_json_text(&b->other, trace_field_path(b->scanner, v->field));
+        buf_json_text(&b->other, trace_field_path(b->scanner, v->field));
         buf_putc(&b->other, ':');
         put_json_value(&b->other, v);
     }

@@ -22,8 +22,8 @@ static uint64_t hash_heads(const struct trace_event *event)
 }
 
 /* Different shapes may have the same hash. */
-static bool is_of_shape(const struct chunk_builder *b, const struct shape *s,
-                        const struct trace_event *event)
+static bool has_shape(const struct chunk_builder *b, const struct shape *s,
+                      const struct trace_event *event)
 {
     const struct step *step = &b->steps[s->first], *end = step + s->count;
 
@@ -123,7 +123,7 @@ static struct shape *shape_by_heads(struct chunk_builder *b, const struct trace_
         if (s == NULL)
             return NULL;
         *slot = s->number;
-        if (s->hash == hash && (!s->regular || is_of_shape(b, s, event)))
+        if (s->hash == hash && (!s->regular || has_shape(b, s, event)))
             break;
     }
     return s->regular ? s : NULL;

@@ -18,8 +18,7 @@
 
 #include <math.h>
 
-/* The first two count items. */
-enum { COUNT_ITEMS = 2 };
+enum { ITEM_CALLS = 2 }; /* the first calls count items of args.size bytes */
 const char *const index_transfer_calls[] = {
     "fread",   "fwrite",   "read",   "write",    "pread",           "pwrite",
     "pread64", "pwrite64", "readv",  "writev",   "preadv",          "pwritev",
@@ -29,10 +28,9 @@ const char *const index_transfer_calls[] = {
 
 uint8_t size_class_of_name(struct text name)
 {
-    for (size_t i = 0; index_transfer_calls[i]; i++)
-        if (text_eq(name, text_of(index_transfer_calls[i])))
-            return i < COUNT_ITEMS ? SIZE_TRANSFER | SIZE_COUNTED : SIZE_TRANSFER;
-    return 0;
+    int i = text_find(name, index_transfer_calls);
+
+    return i < 0 ? 0 : i < ITEM_CALLS ? SIZE_TRANSFER | SIZE_COUNTED : SIZE_TRANSFER;
 }
 
 uint8_t size_class_of_cat(struct text cat)
@@ -60,7 +58,7 @@ int size_arg(uint16_t field)
     return -1;
 }
 
-static struct size_value of_number(const struct trace_value *v)
+static struct size_value number_value(const struct trace_value *v)
 {
     if (v->type == TRACE_INT)
         return (struct size_value){TRACE_INT, v->i, 0};
@@ -69,14 +67,14 @@ static struct size_value of_number(const struct trace_value *v)
     return (struct size_value){TRACE_DOUBLE, 0, v->d};
 }
 
-static bool positive(const struct trace_value *v)
+static bool is_positive(const struct trace_value *v)
 {
     return v != NULL && (v->type == TRACE_INT ? v->i > 0 : v->d > 0);
 }
 
 static struct size_value positive_or_null(const struct trace_value *v)
 {
-    return positive(v) ? of_number(v) : (struct size_value){0, 0, 0};
+    return is_positive(v) ? number_value(v) : (struct size_value){0, 0, 0};
 }
 
 static struct size_value product(const struct trace_value *a, const struct trace_value *b)
@@ -90,22 +88,23 @@ static struct size_value product(const struct trace_value *a, const struct trace
         (a->type == TRACE_INT ? (double)a->i : a->d) * (b->type == TRACE_INT ? (double)b->i : b->d);
     if (!isfinite(v.d))
         return (struct size_value){0, 0, 0};
-    return of_number(&v);
+    return number_value(&v);
 }
 
 struct size_value size_of_object(uint8_t cat_class, uint8_t name_class,
                                  const struct trace_value *const args[SIZE_ARGS])
 {
     if (args[ARG_SIZE_SUM] != NULL || args[ARG_RET_SUM] != NULL)
-        return of_number(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
+        return number_value(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
     if (size_is_null(cat_class, name_class))
         return (struct size_value){0, 0, 0};
     if (cat_class == 0 || cat_class == SIZE_SYS)
-        return positive_or_null(positive(args[ARG_SIZE]) ? args[ARG_SIZE] : args[ARG_IMAGE_SIZE]);
+        return positive_or_null(is_positive(args[ARG_SIZE]) ? args[ARG_SIZE]
+                                                            : args[ARG_IMAGE_SIZE]);
     if (args[ARG_RET] == NULL)
         return positive_or_null(args[ARG_SIZE]);
-    if (cat_class == SIZE_STDIO && name_class & SIZE_COUNTED && positive(args[ARG_RET]) &&
-        positive(args[ARG_SIZE]))
+    if (cat_class == SIZE_STDIO && name_class & SIZE_COUNTED && is_positive(args[ARG_RET]) &&
+        is_positive(args[ARG_SIZE]))
         return product(args[ARG_RET], args[ARG_SIZE]);
     return positive_or_null(args[ARG_RET]);
 }
@@ -117,14 +116,15 @@ struct size_value bytes_of_object(uint8_t class, uint8_t cat_class, uint8_t name
         return (struct size_value){0, 0, 0};
     bool summed = class == TRACE_AGGREGATED || class == TRACE_COUNTER;
     if (summed && (args[ARG_SIZE_SUM] != NULL || args[ARG_RET_SUM] != NULL))
-        return of_number(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
+        return number_value(args[ARG_SIZE_SUM] ? args[ARG_SIZE_SUM] : args[ARG_RET_SUM]);
     if (bytes_are_null(cat_class, name_class))
         return (struct size_value){0, 0, 0};
     if (cat_class == SIZE_STDIO)
-        return positive(args[ARG_RET]) && positive(args[ARG_SIZE])
+        return is_positive(args[ARG_RET]) && is_positive(args[ARG_SIZE])
                    ? product(args[ARG_RET], args[ARG_SIZE])
                    : (struct size_value){0, 0, 0};
     if (args[ARG_RET] != NULL)
         return positive_or_null(args[ARG_RET]);
-    return positive_or_null(positive(args[ARG_SIZE]) || summed ? args[ARG_SIZE] : args[ARG_COUNT]);
+    return positive_or_null(is_positive(args[ARG_SIZE]) || summed ? args[ARG_SIZE]
+                                                                  : args[ARG_COUNT]);
 }

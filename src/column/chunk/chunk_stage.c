@@ -12,19 +12,16 @@
  * would use the same few sets of the L1 cache: so each has another offset. */
 int stage_begin(struct column_build *c, unsigned number)
 {
-    char *memory;
-
-    if (c->fill != NULL) {
-        c->next = c->fill;
-        c->end = c->fill + PACK_BLOCK;
-        return 0;
+    if (c->fill == NULL) {
+        c->skew = (uint16_t)(number * 7 % 60 * 64);
+        char *memory = malloc(PACK_BLOCK * sizeof(*c->fill) + c->skew);
+        if (memory == NULL)
+            return -ENOMEM;
+        c->fill = (int64_t *)(void *)(memory + c->skew);
     }
-    c->skew = (uint16_t)(number * 7 % 60 * 64);
-    memory = malloc(PACK_BLOCK * sizeof(*c->fill) + c->skew);
-    if (memory == NULL)
-        return -ENOMEM;
-    c->fill = (int64_t *)(void *)(memory + c->skew);
-    return stage_begin(c, number);
+    c->next = c->fill;
+    c->end = c->fill + PACK_BLOCK;
+    return 0;
 }
 
 void stage_done(struct column_build *c)
@@ -95,7 +92,7 @@ int stage_replace(struct column_build *c, const int64_t *values, uint32_t count)
     return rc;
 }
 
-static void widen(const struct column_build *c, size_t block, int64_t *out)
+static void decode_block(const struct column_build *c, size_t block, int64_t *out)
 {
     const struct stage_place *place =
         (const struct stage_place *)(const void *)c->places.data + block;
@@ -111,14 +108,12 @@ static void widen(const struct column_build *c, size_t block, int64_t *out)
 
 int64_t *stage_values(struct chunk_builder *b, const struct column_build *c)
 {
-    int64_t *out;
-
     buf_clear(&b->values);
-    out = (int64_t *)(void *)buf_reserve(&b->values, (stage_count(c) + 1) * sizeof(*out));
+    int64_t *out = (int64_t *)(void *)buf_reserve(&b->values, (stage_count(c) + 1) * sizeof(*out));
     if (out == NULL)
         return NULL;
     for (size_t i = 0; i < c->full; i += PACK_BLOCK)
-        widen(c, i / PACK_BLOCK, out + i);
+        decode_block(c, i / PACK_BLOCK, out + i);
     memcpy(out + c->full, c->fill, (size_t)(c->next - c->fill) * sizeof(*out));
     if (c->as_double) {
         /* Integers among doubles become doubles; as_double is set only if all are exact. */

@@ -23,7 +23,7 @@ bool view_section_ok(const struct chunk_view *v, const struct section *s)
             s->len <= v->len - CHUNK_TAIL - s->offset);
 }
 
-static void widen(struct section *all, const struct section *part)
+static void extend_section(struct section *all, const struct section *part)
 {
     uint32_t end = all->offset + all->len;
 
@@ -39,10 +39,10 @@ struct section column_body(const struct column_dir *d)
 {
     struct section all = {0};
 
-    widen(&all, &d->ids);
-    widen(&all, &d->lens);
-    widen(&all, &d->bytes);
-    widen(&all, &d->values);
+    extend_section(&all, &d->ids);
+    extend_section(&all, &d->lens);
+    extend_section(&all, &d->bytes);
+    extend_section(&all, &d->values);
     return all;
 }
 
@@ -65,11 +65,9 @@ bool view_sum_ok(const struct chunk_view *v, uint64_t part, const struct section
 
 int view_check_column(const struct chunk_view *v, struct column_view *c)
 {
-    struct section body;
-
     if (c->checked)
         return 0;
-    body = column_body(&c->dir);
+    struct section body = column_body(&c->dir);
     c->checked = view_sum_ok(v, VIEW_PART_COLUMNS + (uint64_t)(c - v->columns), &body, c->dir.sum);
     return c->checked ? 0 : ERR_CORRUPT;
 }

@@ -56,7 +56,7 @@ static int check_column(const struct chunk_view *v, const struct column_dir *d)
                : ERR_CORRUPT;
 }
 
-static struct text path_of(const struct chunk_view *v, const struct column_dir *d)
+static struct text column_path(const struct chunk_view *v, const struct column_dir *d)
 {
     return (struct text){(const char *)v->data + sizeof(struct chunk_head) + d->path, d->path_len};
 }
@@ -76,9 +76,9 @@ static int check_directory(const struct chunk_view *v)
         struct column_dir d;
         memcpy(&d, entry_at(v, i), sizeof(d));
         rc = check_column(v, &d);
-        if (rc == 0 && i > 0 && text_cmp(before, path_of(v, &d)) >= 0)
+        if (rc == 0 && i > 0 && text_cmp(before, column_path(v, &d)) >= 0)
             rc = ERR_CORRUPT;
-        before = path_of(v, &d);
+        before = column_path(v, &d);
     }
     for (unsigned i = 0; rc == 0 && i < v->head.bitmaps; i++)
         if (!view_section_ok(v, &v->bitmaps[i].dir.section))
@@ -86,7 +86,7 @@ static int check_directory(const struct chunk_view *v)
     return rc;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* Everything is in one allocation, because a request opens many chunks. */
 static struct chunk_view *view_alloc(const struct chunk_head *head, const void *value)
@@ -119,18 +119,16 @@ int chunk_view_new(const void *value, size_t len, const struct chunk_texts *text
     atomic_bool *valid = texts ? texts->valid : NULL;
     bool check = !valid || !atomic_load_explicit(valid, memory_order_relaxed);
     struct chunk_head head;
-    struct chunk_view *v;
-    int rc;
 
     if (len < sizeof(struct chunk_head) + CHUNK_TAIL)
         return ERR_CORRUPT;
     memcpy(&head, value, sizeof(head));
-    rc = check_head(&head, len);
+    int rc = check_head(&head, len);
     if (rc == 0 && check)
         rc = check_hash(&head, value);
     if (rc < 0)
         return rc;
-    v = view_alloc(&head, value);
+    struct chunk_view *v = view_alloc(&head, value);
     if (v == NULL)
         return -ENOMEM;
     v->len = len;
@@ -210,7 +208,7 @@ void chunk_column(const struct chunk_view *v, uint32_t i, struct column *ret)
     const struct column_dir *d = &c->dir;
 
     *ret = (struct column){
-        .path = path_of(v, d),
+        .path = column_path(v, d),
         .type = d->type,
         .nano = d->flags & COLUMN_NANO,
         .constant = d->flags & COLUMN_CONSTANT,
@@ -236,7 +234,7 @@ int chunk_find(const struct chunk_view *v, struct text path, struct column *ret)
         uint32_t mid = (low + high) / 2;
         struct column_dir d;
         memcpy(&d, entry_at(v, mid), sizeof(d));
-        int order = text_cmp(path_of(v, &d), path);
+        int order = text_cmp(column_path(v, &d), path);
         if (order == 0) {
             chunk_column(v, mid, ret);
             return 0;

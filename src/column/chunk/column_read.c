@@ -14,11 +14,9 @@
 
 int view_values(struct chunk_view *v, struct column_view *c)
 {
-    int rc;
-
     if (c->opened)
         return 0;
-    rc = view_check_column(v, c);
+    int rc = view_check_column(v, c);
     if (rc < 0)
         return rc;
     rc = pack_open(&c->values, v->data + c->dir.values.offset, c->dir.values.len,
@@ -34,11 +32,10 @@ static int load_bitmap(struct chunk_view *v, struct bitmap_view *b)
     size_t words = ((size_t)v->head.rows + 63) / 64;
     const struct section *section = &b->dir.section;
     struct pack_stream s;
-    int rc;
 
     if (!view_sum_ok(v, VIEW_PART_BITMAPS + (uint64_t)(b - v->bitmaps), section, b->dir.sum))
         return ERR_CORRUPT;
-    rc = pack_open(&s, v->data + section->offset, section->len, (uint32_t)words);
+    int rc = pack_open(&s, v->data + section->offset, section->len, (uint32_t)words);
     if (rc < 0)
         return rc;
     b->words = calloc(words + 1, sizeof(*b->words));
@@ -59,17 +56,14 @@ int view_bitmap(struct chunk_view *v, const struct column_view *c, const struct 
 {
     struct bitmap_view *b = &v->bitmaps[c->dir.bitmap];
     uint32_t words = (v->head.rows + 63) / 64;
-    int rc = 0;
+    int rc = b->words ? 0 : load_bitmap(v, b);
 
-    if (b->words == NULL) {
-        rc = load_bitmap(v, b);
-        if (rc < 0) {
-            free(b->words);
-            free(b->ranks);
-            b->words = NULL;
-            b->ranks = NULL;
-            return rc;
-        }
+    if (rc < 0) {
+        free(b->words);
+        free(b->ranks);
+        b->words = NULL;
+        b->ranks = NULL;
+        return rc;
     }
     *ret = b;
     return b->ranks[words] == v->head.rows - c->dir.nulls ? 0 : ERR_CORRUPT;
@@ -80,13 +74,12 @@ int column_read_valid(struct chunk_view *v, const struct column *c, uint32_t fir
 {
     const struct bitmap_view *b;
     size_t words = ((size_t)n + 63) / 64;
-    int rc;
 
     assert(first % PACK_BLOCK == 0 && first <= c->rows && n <= c->rows - first);
     if (c->nulls == 0) {
         memset(out, 0xff, words * 8);
     } else {
-        rc = view_bitmap(v, view_of(c), &b);
+        int rc = view_bitmap(v, view_of(c), &b);
         if (rc < 0)
             return rc;
         memcpy(out, b->words + first / 64, words * 8);
@@ -110,7 +103,6 @@ static int load_whole(struct chunk_view *v, struct column_view *c)
     uint32_t count = v->head.rows - c->dir.nulls;
     bool codes = c->dir.entries > 0;
     size_t each = codes ? sizeof(uint32_t) : sizeof(int64_t);
-    int rc;
 
     if (c->whole != NULL)
         return 0;
@@ -118,8 +110,8 @@ static int load_whole(struct chunk_view *v, struct column_view *c)
     if (c->whole == NULL)
         return -ENOMEM;
     memset((char *)c->whole + count * each, 0, 4 * each);
-    rc = codes ? pack_read_u32(&c->values, 0, count, c->whole)
-               : pack_read_i64(&c->values, 0, count, c->whole);
+    int rc = codes ? pack_read_u32(&c->values, 0, count, c->whole)
+                   : pack_read_i64(&c->values, 0, count, c->whole);
     if (rc == 0 && codes)
         rc = check_codes(c->whole, count, c->dir.entries);
     if (rc < 0) {

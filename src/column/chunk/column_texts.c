@@ -94,7 +94,7 @@ static int read_ends(struct chunk_view *v, struct column_view *c)
     return rc ? rc : end == bytes ? 0 : ERR_CORRUPT;
 }
 
-static int place_locals(struct column_view *c)
+static int number_locals(struct column_view *c)
 {
     uint32_t next = 0;
 
@@ -110,18 +110,16 @@ static int place_locals(struct column_view *c)
 
 int view_dictionary(struct chunk_view *v, struct column_view *c)
 {
-    int rc;
-
     if (c->local != NULL)
         return 0;
-    rc = view_check_column(v, c);
+    int rc = view_check_column(v, c);
     if (rc < 0)
         return rc;
     rc = c->dir.type == COLUMN_MIXED ? read_types(v, c) : c->ids ? 0 : read_ids(v, c);
     if (rc == 0)
         rc = read_ends(v, c);
     if (rc == 0)
-        rc = place_locals(c);
+        rc = number_locals(c);
     if (rc < 0)
         view_dictionary_free(c);
     return rc;
@@ -142,11 +140,10 @@ int column_entry(struct chunk_view *v, const struct column *col, uint32_t code,
 {
     struct column_view *c = view_of(col);
     struct column_entry e = {.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT};
-    int rc;
 
     if (code >= col->entries)
         return -EINVAL;
-    rc = view_dictionary(v, c);
+    int rc = view_dictionary(v, c);
     if (rc < 0)
         return rc;
     if (col->type == COLUMN_MIXED) {

@@ -27,7 +27,7 @@ enum {
     DENSITY_COARSER = 3, /* difference of shift between two levels */
     DENSITY_LONGEST = 32
 };
-#define DENSITY_TIME_MOST ((int64_t)1 << 61)
+#define DENSITY_TIME_MAX ((int64_t)1 << 61)
 
 /* ---- on disk --------------------------------------------------------------------------------- */
 
@@ -57,11 +57,11 @@ _Static_assert(sizeof(struct density_streams) == 48 && sizeof(struct density_set
                "on disk");
 /* Returns the remainder of moment by unit. With a constant divisor, the compiler needs no division
  * instruction. */
-static inline int64_t density_odd(const struct density_dir *d, int32_t delta, int64_t begin)
+static inline int64_t density_moment_rest(const struct density_dir *d, int32_t delta, int64_t begin)
 {
-    int64_t odd = d->unit == 1000 ? delta * (begin % 1000) % 1000 : 0;
+    int64_t rest = d->unit == 1000 ? delta * (begin % 1000) % 1000 : 0;
 
-    return odd < 0 ? odd + 1000 : odd;
+    return rest < 0 ? rest + 1000 : rest;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -71,11 +71,6 @@ struct density_cell {
     int64_t moment;
     uint32_t begins;
     int32_t delta;
-};
-/* id 0: free; before: 2 x id, + 1 if the value is null */
-struct refine_slot {
-    int64_t value;
-    uint32_t before, id;
 };
 enum {
     DENSITY_IDS,
@@ -119,6 +114,10 @@ static inline int64_t *density_i64(const struct buf *b)
 {
     return (int64_t *)(void *)b->data;
 }
+static inline struct density_cell *density_cell_array(const struct buf *b)
+{
+    return (struct density_cell *)(void *)b->data;
+}
 /* Returns `bytes` bytes; the content is lost. NULL without memory. */
 void *density_reserve(struct buf *b, size_t bytes);
 void density_done(struct density_work *w); /* w may be NULL, here and below */
@@ -134,9 +133,9 @@ int density_refine(struct density_work *w, const int64_t *values, const struct s
 int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid,
                          uint32_t words);
 
-/* Makes DENSITY_SORTED, ascending, from DENSITY_IDS, _TS and _TE: at most `few` cells. Returns 0,
- * -EDOM if they cannot be so few, or -ENOMEM. */
-int density_cells_make(struct density_work *w, uint32_t few);
+/* Makes DENSITY_SORTED, ascending, from DENSITY_IDS, _TS and _TE: at most `max` cells. Returns 0,
+ * -EDOM if that is not possible, or -ENOMEM. */
+int density_cells_make(struct density_work *w, uint32_t max);
 /* Converts DENSITY_SORTED and `base` to a level that is DENSITY_COARSER bits coarser. */
 void density_cells_merge(struct density_work *w);
 /* Sets `longest`, sorted by row, and rest_dur. */

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum {
-    SHIFT_MOST = 42,
-    ROWS_MOST = 1 << 17
-}; /* their product is below 2^62, on the next level, too */
+/* The product of rows and time of a cell is below 2^62, on the next level, too. */
+enum { SHIFT_MAX = 42, ROWS_MAX = 1 << 17 };
 
 /* ---- cell size ------------------------------------------------------------------------------- */
 
@@ -50,7 +48,7 @@ static void set_base(struct density_work *w)
 static uint32_t find_cell(struct density_work *w, uint32_t tuple, int64_t number)
 {
     struct density_last *last = (struct density_last *)(void *)w->buf[DENSITY_LAST].data + tuple;
-    struct density_cell *cells = (struct density_cell *)(void *)w->buf[DENSITY_CELLS].data;
+    struct density_cell *cells = density_cell_array(&w->buf[DENSITY_CELLS]);
     uint32_t *slots = density_u32(&w->buf[DENSITY_SLOTS]);
     uint64_t key = (uint64_t)tuple << 32 | (uint64_t)(number - w->base);
     uint64_t hash = key * 0x9E3779B97F4A7C15u;
@@ -78,8 +76,8 @@ static void clear_table(struct density_work *w)
     w->count = 0;
 }
 
-/* Corrects the moment of a cell for a begin that is `by` earlier. */
-static void move_back(struct density_cell *c, int64_t by)
+/* Corrects the moment of a cell for a begin that is `by` ns earlier. */
+static void move_begin(struct density_cell *c, int64_t by)
 {
     c->moment -= c->delta * by;
 }
@@ -104,12 +102,12 @@ static void make_coarser(struct density_work *w)
     w->shift++;
     set_base(w);
     for (uint32_t i = 0; i < n; i++) {
-        struct density_cell c = ((const struct density_cell *)(const void *)old.data)[i];
+        struct density_cell c = density_cell_array(&old)[i];
         int64_t number = base + (int64_t)(uint32_t)c.key;
         if (number & 1)
-            move_back(&c, size);
+            move_begin(&c, size);
         uint32_t to = find_cell(w, (uint32_t)(c.key >> 32), number >> 1);
-        add_cell((struct density_cell *)(void *)w->buf[DENSITY_CELLS].data + to, &c);
+        add_cell(density_cell_array(&w->buf[DENSITY_CELLS]) + to, &c);
     }
 }
 
@@ -117,7 +115,7 @@ static void make_coarser(struct density_work *w)
 
 static void add_row(struct density_work *w, uint32_t tuple, int64_t ts, int64_t te)
 {
-    struct density_cell *cells = (struct density_cell *)(void *)w->buf[DENSITY_CELLS].data, *c;
+    struct density_cell *cells = density_cell_array(&w->buf[DENSITY_CELLS]), *c;
     int64_t begin = ts >> w->shift, end = te >> w->shift;
 
     c = &cells[find_cell(w, tuple, begin)];
@@ -144,7 +142,7 @@ static int add_rows(struct density_work *w)
             continue;
         add_row(w, ids[row], ts[row], te[row]);
         for (; w->count > w->max; make_coarser(w))
-            if (w->shift == SHIFT_MOST)
+            if (w->shift == SHIFT_MAX)
                 return -EDOM;
     }
     return 0;
@@ -156,8 +154,8 @@ static int add_rows(struct density_work *w)
  * `cells` to `sorted`. */
 static void sort_cells(struct density_work *w, unsigned bits)
 {
-    struct density_cell *from = (struct density_cell *)(void *)w->buf[DENSITY_CELLS].data;
-    struct density_cell *to = (struct density_cell *)(void *)w->buf[DENSITY_SORTED].data, *swap;
+    struct density_cell *from = density_cell_array(&w->buf[DENSITY_CELLS]);
+    struct density_cell *to = density_cell_array(&w->buf[DENSITY_SORTED]), *swap;
     unsigned tuple_bits = pack_bit_length(w->tuples - 1);
 
     for (unsigned at = 0; at < 64; at += 8) {
@@ -174,24 +172,24 @@ static void sort_cells(struct density_work *w, unsigned bits)
         from = to;
         to = swap;
     }
-    if (from != (struct density_cell *)(void *)w->buf[DENSITY_SORTED].data)
+    if (from != density_cell_array(&w->buf[DENSITY_SORTED]))
         memcpy(w->buf[DENSITY_SORTED].data, from, w->count * sizeof(*from));
 }
 
-int density_cells_make(struct density_work *w, uint32_t few)
+int density_cells_make(struct density_work *w, uint32_t max)
 {
-    size_t cells, slots = 1024;
+    size_t slots = 1024;
 
-    few = few < w->rows / 4 ? few : w->rows / 4;
+    max = max < w->rows / 4 ? max : w->rows / 4;
     w->shift = first_shift(w);
-    if (w->tuples > few || w->rows > ROWS_MOST || w->shift > SHIFT_MOST)
+    if (w->tuples > max || w->rows > ROWS_MAX || w->shift > SHIFT_MAX)
         return -EDOM;
     /* While rows are added, there may be twice as many cells as in the end. */
-    w->max = 2 * few;
-    while (slots < 4ul * few)
+    w->max = 2 * max;
+    while (slots < 4ul * max)
         slots *= 2;
     w->mask = slots - 1;
-    cells = (w->max + 4ul) * sizeof(struct density_cell);
+    size_t cells = (w->max + 4ul) * sizeof(struct density_cell);
     bool ok =
         density_reserve(&w->buf[DENSITY_SLOTS], slots * sizeof(uint32_t)) != NULL &&
         density_reserve(&w->buf[DENSITY_LAST], w->tuples * sizeof(struct density_last)) != NULL &&
@@ -202,9 +200,9 @@ int density_cells_make(struct density_work *w, uint32_t few)
     clear_table(w);
     set_base(w);
     int rc = add_rows(w);
-    while (rc == 0 && w->count > few && w->shift < SHIFT_MOST)
+    while (rc == 0 && w->count > max && w->shift < SHIFT_MAX)
         make_coarser(w);
-    if (rc < 0 || w->count > few)
+    if (rc < 0 || w->count > max)
         return -EDOM;
     sort_cells(w, pack_bit_length((uint64_t)((w->max_te >> w->shift) - w->base)));
     return 0;
@@ -212,13 +210,13 @@ int density_cells_make(struct density_work *w, uint32_t few)
 
 void density_cells_merge(struct density_work *w)
 {
-    struct density_cell *all = (struct density_cell *)(void *)w->buf[DENSITY_SORTED].data;
+    struct density_cell *all = density_cell_array(&w->buf[DENSITY_SORTED]);
     uint32_t n = 0, low = (1u << DENSITY_COARSER) - 1;
 
     for (uint32_t i = 0; i < w->count; i++) {
         struct density_cell c = all[i];
         uint32_t number = (uint32_t)c.key;
-        move_back(&c, (int64_t)(number & low) << w->shift);
+        move_begin(&c, (int64_t)(number & low) << w->shift);
         c.key = (c.key >> 32) << 32 | number >> DENSITY_COARSER;
         if (n > 0 && all[n - 1].key == c.key)
             add_cell(&all[n - 1], &c);
@@ -238,7 +236,7 @@ static bool is_longer(const struct density_longest *a, const struct density_long
 }
 
 /* Inserts a row by its duration. The row that is removed is one of the rest. */
-static void keep_longer(struct density_work *w, struct density_longest row)
+static void insert_longest(struct density_work *w, struct density_longest row)
 {
     struct density_longest *all = w->longest;
     uint32_t at = w->longest_count;
@@ -272,6 +270,6 @@ void density_find_longest(struct density_work *w)
     w->rest_dur = INT64_MIN;
     for (uint32_t row = 0; row < w->rows; row++)
         if (te[row] >= 0)
-            keep_longer(w, (struct density_longest){te[row] - ts[row], row});
+            insert_longest(w, (struct density_longest){te[row] - ts[row], row});
     qsort(w->longest, w->longest_count, sizeof(*w->longest), compare_rows);
 }

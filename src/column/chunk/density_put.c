@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct column_build *find(struct column_build *const *columns, unsigned count,
-                                 const char *path)
+static struct column_build *find_column(struct column_build *const *columns, unsigned count,
+                                        const char *path)
 {
     for (unsigned i = 0; i < count; i++)
         if (text_eq(columns[i]->path, text_of(path)))
@@ -49,25 +49,25 @@ static int find_tuples(struct chunk_builder *b, struct column_build *const *colu
     int rc = 0;
 
     if (set == DENSITY_BY_NAME)
-        return refine_tuples(b, find(columns, count, "name"));
+        return refine_tuples(b, find_column(columns, count, "name"));
     rc = density_begin(b->density, b->rows);
     for (unsigned i = 0; rc == 0 && i < sizeof(paths) / sizeof(*paths); i++)
-        rc = refine_tuples(b, find(columns, count, paths[i]));
+        rc = refine_tuples(b, find_column(columns, count, paths[i]));
     return rc;
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /* Returns true for integers that are not negative and, in ns, not too large. */
-static bool are_plain(const struct column_build *c, int64_t unit)
+static bool are_valid_times(const struct column_build *c, int64_t unit)
 {
     struct stage_range range = stage_range(c);
 
     return c->type == TRACE_INT && c->is_time && range.min >= 0 &&
-           range.max <= DENSITY_TIME_MOST / unit;
+           range.max <= DENSITY_TIME_MAX / unit;
 }
 
-/* Reads times in ns; null rows get `null`. Returns -EDOM if they are not plain. */
+/* Reads times in ns; null rows get `null`. Returns -EDOM if they are not valid. */
 static int read_times(struct chunk_builder *b, const struct column_build *c, int64_t null,
                       struct buf *to)
 {
@@ -77,7 +77,7 @@ static int read_times(struct chunk_builder *b, const struct column_build *c, int
 
     if (out == NULL)
         return -ENOMEM;
-    if (c != NULL && !are_plain(c, unit))
+    if (c != NULL && !are_valid_times(c, unit))
         return -EDOM;
     if (c != NULL && (values = stage_values(b, c)) == NULL)
         return -ENOMEM;
@@ -118,7 +118,8 @@ static void find_range(struct density_work *w)
 static int find_times(struct chunk_builder *b, struct column_build *const *columns, unsigned count,
                       uint32_t *ret_unit)
 {
-    const struct column_build *ts = find(columns, count, "ts"), *dur = find(columns, count, "dur");
+    const struct column_build *ts = find_column(columns, count, "ts"),
+                              *dur = find_column(columns, count, "dur");
     struct density_work *w = b->density;
     int rc = ts == NULL ? -EDOM : read_times(b, ts, -1, &w->buf[DENSITY_TS]);
 
@@ -171,8 +172,7 @@ static struct section put_rows(struct putter *p, const uint32_t *rows, uint32_t 
 static void put_level(struct putter *p, struct density_streams *ret)
 {
     const struct density_work *w = p->w;
-    const struct density_cell *all =
-        (const struct density_cell *)(const void *)w->buf[DENSITY_SORTED].data;
+    const struct density_cell *all = density_cell_array(&w->buf[DENSITY_SORTED]);
     unsigned bits = pack_bit_length((uint64_t)((w->max_te >> w->shift) - w->base));
     int64_t *values = build_scratch(p->b, w->count, p->out);
 
@@ -191,7 +191,8 @@ static void put_level(struct putter *p, struct density_streams *ret)
     ret->deltas = put_stream(p, w->count);
     for (uint32_t i = 0; i < w->count; i++) {
         int64_t begin = (w->base + (int64_t)(uint32_t)all[i].key) << w->shift;
-        values[i] = (all[i].moment - density_odd(&p->dir, all[i].delta, begin)) / p->dir.unit;
+        values[i] =
+            (all[i].moment - density_moment_rest(&p->dir, all[i].delta, begin)) / p->dir.unit;
     }
     ret->moments = put_stream(p, w->count);
 }
@@ -199,11 +200,11 @@ static void put_level(struct putter *p, struct density_streams *ret)
 /* A coarser level is only written if it is much smaller. */
 static void put_levels(struct putter *p, struct density_set_dir *ret)
 {
-    for (uint32_t most = p->w->count; p->w->count <= most; density_cells_merge(p->w)) {
+    for (uint32_t max = p->w->count; p->w->count <= max; density_cells_merge(p->w)) {
         put_level(p, &ret->level[ret->levels++]);
         if (ret->levels == DENSITY_LEVELS)
             return;
-        most = p->w->count / 2;
+        max = p->w->count / 2;
     }
 }
 

@@ -1,4 +1,5 @@
 /* density_tuples.c - numbers the tuples of rows: rows with equal values in all columns of a set. */
+#include "base/group_table.h"
 #include "column/chunk/density.h"
 
 #include <errno.h>
@@ -51,71 +52,31 @@ int density_begin(struct density_work *w, uint32_t rows)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static size_t slot_of(const struct refine_slot *slots, size_t mask, uint32_t before, int64_t value)
-{
-    uint64_t hash = ((uint64_t)value ^ (uint64_t)before << 40) * 0x9E3779B97F4A7C15u;
-    size_t at = (hash ^ hash >> 29) & mask;
-
-    while (slots[at].id != 0 && (slots[at].value != value || slots[at].before != before))
-        at = (at + 1) & mask;
-    return at;
-}
-
-static struct refine_slot *new_slots(struct buf *memory, size_t cap)
-{
-    struct refine_slot *slots = density_reserve(memory, cap * sizeof(*slots));
-
-    if (slots != NULL)
-        memset(slots, 0, cap * sizeof(*slots));
-    return slots;
-}
-
-/* Doubles the number of slots. Returns NULL without memory. */
-static struct refine_slot *grow_slots(struct density_work *w, size_t *mask)
-{
-    struct buf old = w->buf[DENSITY_REFINE];
-    const struct refine_slot *from = (const struct refine_slot *)(const void *)old.data;
-
-    w->buf[DENSITY_REFINE] = (struct buf){0};
-    struct refine_slot *to = new_slots(&w->buf[DENSITY_REFINE], 2 * (*mask + 1));
-    for (size_t i = 0; to != NULL && i <= *mask; i++)
-        if (from[i].id != 0)
-            to[slot_of(to, 2 * *mask + 1, from[i].before, from[i].value)] = from[i];
-    buf_done(&old);
-    *mask = 2 * *mask + 1;
-    return to;
-}
-
 int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid,
                          uint32_t words)
 {
-    uint32_t *ids = density_u32(&w->buf[DENSITY_IDS]), count = 0;
-    uint32_t *first = density_u32(&w->buf[DENSITY_FIRST_ROWS]), before_last = UINT32_MAX, id = 0;
-    struct refine_slot *slots = new_slots(&w->buf[DENSITY_REFINE], 256);
-    int64_t last = 0;
-    size_t mask = 255;
+    uint32_t *ids = density_u32(&w->buf[DENSITY_IDS]);
+    uint32_t *first = density_u32(&w->buf[DENSITY_FIRST_ROWS]);
+    uint64_t last[2] = {UINT64_MAX, 0}; /* the keys of the row before */
+    struct group_table tuples;
+    int64_t id = 0;
 
-    for (uint32_t row = 0; slots != NULL && row < w->rows; row++) {
+    group_table_init(&tuples, 2, w->rows + 1ul, NULL);
+    for (uint32_t row = 0; row < w->rows && id >= 0; row++) {
         bool has = !valid || (row / 64 < words && (valid[row / 64] >> row % 64 & 1));
-        int64_t value = has ? *values++ : 0;
-        uint32_t before = 2 * ids[row] + !has;
-        if (before != before_last || value != last) {
-            struct refine_slot *slot = &slots[slot_of(slots, mask, before, value)];
-            id = slot->id;
-            if (id == 0) {
+        const uint64_t keys[2] = {2ul * ids[row] + !has, has ? (uint64_t)*values++ : 0};
+        if (memcmp(keys, last, sizeof(last)) != 0) {
+            uint32_t count = tuples.count;
+            id = group_table_add(&tuples, keys);
+            if (tuples.count > count)
                 first[count] = row;
-                id = ++count;
-                *slot = (struct refine_slot){value, before, id};
-                if (count > mask / 2)
-                    slots = grow_slots(w, &mask);
-            }
-            before_last = before;
-            last = value;
+            memcpy(last, keys, sizeof(last));
         }
-        ids[row] = id - 1;
+        ids[row] = (uint32_t)id;
     }
-    w->tuples = count;
-    return slots != NULL ? 0 : -ENOMEM;
+    w->tuples = tuples.count;
+    group_table_done(&tuples);
+    return id < 0 ? (int)id : 0;
 }
 
 /* For a narrow range of values without nulls: uses a table instead of hashing. */
@@ -144,10 +105,10 @@ static int refine_by_place(struct density_work *w, const int64_t *values, int64_
 
 int density_refine(struct density_work *w, const int64_t *values, const struct stage_range *range)
 {
-    enum { PLACES_MOST = 1 << 16 };
+    enum { PLACES_MAX = 1 << 16 };
     uint64_t span = (uint64_t)range->max - (uint64_t)range->min;
 
-    if (span < PLACES_MOST / w->tuples)
+    if (span < PLACES_MAX / w->tuples)
         return refine_by_place(w, values, range->min, (uint32_t)span + 1);
     return density_refine_nulls(w, values, NULL, 0);
 }

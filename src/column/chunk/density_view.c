@@ -38,8 +38,8 @@ static int open_stream(const struct chunk_view *v, const struct section *s, uint
 
 /* ---- directory ------------------------------------------------------------------------------- */
 
-static bool level_is_ok(const struct chunk_view *v, const struct density_dir *d,
-                        const struct density_streams *l)
+static bool is_valid_level(const struct chunk_view *v, const struct density_dir *d,
+                           const struct density_streams *l)
 {
     return l->cells > 0 && l->cells <= 2 * v->head.rows && l->shift <= 60 && l->bits <= 32 &&
            l->base >= 0 && l->base <= d->min_ts >> l->shift;
@@ -48,14 +48,14 @@ static bool level_is_ok(const struct chunk_view *v, const struct density_dir *d,
 static int check_dir(const struct chunk_view *v, const struct density_dir *d)
 {
     bool ok = d->longest > 0 && d->longest <= DENSITY_LONGEST && d->min_ts >= 0 &&
-              d->max_te >= d->min_ts && d->max_te <= 2 * DENSITY_TIME_MOST &&
+              d->max_te >= d->min_ts && d->max_te <= 2 * DENSITY_TIME_MAX &&
               (d->unit == 1 || d->unit == 1000);
 
     for (unsigned set = 0; set < DENSITY_SETS; set++) {
         const struct density_set_dir *s = &d->set[set];
         ok = ok && s->tuples <= v->head.rows && s->levels <= DENSITY_LEVELS;
         for (unsigned i = 0; ok && i < s->levels; i++)
-            ok = level_is_ok(v, d, &s->level[i]);
+            ok = is_valid_level(v, d, &s->level[i]);
     }
     return ok ? 0 : ERR_CORRUPT;
 }
@@ -174,13 +174,13 @@ static void make_moments(const struct density_dir *d, const struct density_strea
                          struct density_cells *c)
 {
     for (uint32_t i = 0; i < n; i++) {
-        int64_t odd = 0;
+        int64_t rest = 0;
         if (c->delta[i] != 0 && d->unit > 1) {
             uint64_t number =
                 (uint64_t)s->base + ((uint64_t)c->key[i] & (((uint64_t)1 << s->bits) - 1));
-            odd = density_odd(d, (int32_t)c->delta[i], (int64_t)(number << s->shift));
+            rest = density_moment_rest(d, (int32_t)c->delta[i], (int64_t)(number << s->shift));
         }
-        c->moment[i] = (int64_t)((uint64_t)c->moment[i] * d->unit + (uint64_t)odd);
+        c->moment[i] = (int64_t)((uint64_t)c->moment[i] * d->unit + (uint64_t)rest);
     }
 }
 

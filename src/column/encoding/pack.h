@@ -49,7 +49,6 @@ struct pack_entry {
 struct pack_encoder;                             /* scratch memory and a zstd context; one thread */
 int pack_encoder_new(struct pack_encoder **ret); /* 0 or -ENOMEM */
 void pack_encoder_free(struct pack_encoder *e);
-size_t pack_encoder_bytes(const struct pack_encoder *e);
 #define PACK_MAY_COMPRESS 1u /* zstd if it saves a quarter */
 #define PACK_NO_DICT 2u
 #define PACK_IF_HALF 4u /* zstd only if it saves half */
@@ -119,8 +118,7 @@ int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len)
 
 #define PACK_RANGE_WIDTH 25u
 struct pack_kernels {
-    /* n values of `width` <= 57 bits plus base; reads PACK_SLACK bytes too far, writes exactly n.
- */
+    /* n values of `width` <= 57 bits plus base; reads PACK_SLACK bytes too far, writes n values */
     void (*unpack64)(const uint8_t *in, unsigned width, size_t n, uint64_t base, uint64_t *out);
     void (*unpack32)(const uint8_t *in, unsigned width, size_t n, uint32_t base, uint32_t *out);
     /* Bit i of out = the i-th value of `width` <= PACK_RANGE_WIDTH bits is within [lo, hi], which
@@ -135,8 +133,8 @@ struct pack_kernels {
     void (*widen32)(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out);
     /* the inverse: values minus base */
     void (*narrow64)(const int64_t *in, unsigned bytes, size_t n, uint64_t base, uint8_t *out);
-    /* out[i] = the i-th value where bit i of valid is set, else 0; reads 3 values too far at most
- */
+    /* Copies the next value to out[i] where bit i of valid is set, else 0; returns the position
+     * after the last value; reads up to 3 values too far. */
     const int64_t *(*expand64)(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out);
     /* out[i] = v[i] - base */
     void (*above)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);

@@ -73,7 +73,7 @@ static bool steps_look_smaller(const int64_t *v, size_t n, const struct pack_ran
 
 /* Computes the integers to encode: n - 1 steps, or the values, minus the base. Returns their
  * number. */
-static size_t differences(const int64_t *v, size_t n, const struct pack_plan *plan, uint64_t *out)
+static size_t subtract_base(const int64_t *v, size_t n, const struct pack_plan *plan, uint64_t *out)
 {
     if (plan->kind == PACK_DELTA) {
         pack_kernels()->steps(v, n, plan->base, out);
@@ -94,7 +94,7 @@ static void plan_bits(const int64_t *v, size_t n, unsigned longest, struct pack_
         plan->bytes = (uint32_t)pack_bits_bytes(n, longest);
         return;
     }
-    n = differences(v, n, plan, above);
+    n = subtract_base(v, n, plan, above);
     count_lengths(above, n, lengths);
     plan_width(lengths, longest, n, plan);
 }
@@ -193,7 +193,7 @@ void pack_put_block(struct buf *out, const int64_t *v, size_t n, struct pack_pla
     } else {
         if (plan->kind == PACK_DELTA)
             buf_append(out, v, 8);
-        put_patched(out, above, differences(v, n, plan, above), plan);
+        put_patched(out, above, subtract_base(v, n, plan, above), plan);
     }
     ret->kind = (uint8_t)(plan->kind | base_bytes(plan) << 4);
     ret->width = plan->width;

@@ -1,4 +1,4 @@
-/* pack_block.h - blocks of a stream, which pack_select.c, pack_pick.c and pack_take.c read without
+/* pack_block.h - blocks of a stream, which pack_select.c, pack_pick.c and pack_copy.c read without
  * decoding all their values. */
 #ifndef DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H
 #define DFTRACERD_COLUMN_ENCODING_PACK_BLOCK_H

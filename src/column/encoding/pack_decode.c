@@ -20,7 +20,6 @@ static int open_dict(struct pack_stream *s)
     struct pack_stream values = {0};
     struct pack_head head;
     uint64_t bytes = (uint64_t)s->head.base;
-    int rc;
 
     if (bytes < sizeof(head) || bytes > s->len)
         return ERR_CORRUPT;
@@ -31,7 +30,7 @@ static int open_dict(struct pack_stream *s)
     s->dict = malloc(head.count * sizeof(*s->dict));
     if (s->codes == NULL || s->dict == NULL)
         return -ENOMEM;
-    rc = pack_open(&values, s->payload, bytes, head.count);
+    int rc = pack_open(&values, s->payload, bytes, head.count);
     if (rc == 0)
         rc = pack_read_i64(&values, 0, head.count, s->dict);
     pack_close(&values);
@@ -67,8 +66,6 @@ static int open_kind(struct pack_stream *s)
 
 int pack_open(struct pack_stream *s, const void *data, size_t len, uint32_t count)
 {
-    int rc;
-
     memset(s, 0, sizeof(*s));
     if (len < sizeof(s->head))
         return ERR_CORRUPT;
@@ -77,7 +74,7 @@ int pack_open(struct pack_stream *s, const void *data, size_t len, uint32_t coun
         return ERR_CORRUPT;
     s->payload = (const uint8_t *)data + sizeof(s->head);
     s->len = len - sizeof(s->head);
-    rc = open_kind(s);
+    int rc = open_kind(s);
     if (rc < 0)
         pack_close(s);
     return rc;
@@ -95,36 +92,38 @@ void pack_close(struct pack_stream *s)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-struct cut {
+/* The rest of a payload. `bad`: more was to be read. */
+struct rest {
     const uint8_t *at;
     size_t left;
     bool bad;
 };
 
-static const uint8_t *take(struct cut *c, size_t n)
+static const uint8_t *next_bytes(struct rest *r, size_t n)
 {
-    const uint8_t *at = c->at;
-    if (c->bad || n > c->left) {
-        c->bad = true;
+    const uint8_t *at = r->at;
+
+    if (r->bad || n > r->left) {
+        r->bad = true;
         return NULL;
     }
-    c->at += n;
-    c->left -= n;
+    r->at += n;
+    r->left -= n;
     return at;
 }
 
-static void take_to(struct cut *c, void *to, size_t n)
+static void copy_bytes(struct rest *r, void *to, size_t n)
 {
-    const uint8_t *at = take(c, n);
+    const uint8_t *at = next_bytes(r, n);
 
     if (at != NULL)
         memcpy(to, at, n);
 }
 
-static const uint8_t *take_bits(struct cut *c, size_t n, unsigned width)
+static const uint8_t *next_bits(struct rest *r, size_t n, unsigned width)
 {
-    c->bad |= width > 57 && width != 64;
-    return take(c, pack_bits_bytes(n, width));
+    r->bad |= width > 57 && width != 64;
+    return next_bytes(r, pack_bits_bytes(n, width));
 }
 
 int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_block *b)
@@ -136,32 +135,32 @@ int pack_block_open(const struct pack_stream *s, uint32_t first, struct pack_blo
     *b = (struct pack_block){.n = pack_block_rows(first, s->head.count)};
     if (s->head.kind != PACK_BLOCKS)
         return 0;
-    struct cut c = {s->payload + blocks * sizeof(entry), s->len - blocks * sizeof(entry), false};
+    struct rest c = {s->payload + blocks * sizeof(entry), s->len - blocks * sizeof(entry), false};
     memcpy(&entry, s->payload + first / PACK_BLOCK * sizeof(entry), sizeof(entry));
-    take(&c, entry.offset);
+    next_bytes(&c, entry.offset);
     b->kind = entry.kind & 15;
     b->width = entry.width;
     b->extra = entry.extra;
     if (b->kind < PACK_FOR || b->kind > PACK_RUNS || entry.kind >> 4 > 8 || b->extra > b->n)
         return ERR_CORRUPT;
-    take_to(&c, &zigzag, entry.kind >> 4);
+    copy_bytes(&c, &zigzag, entry.kind >> 4);
     b->base = zigzag >> 1 ^ -(zigzag & 1);
     if (b->kind == PACK_RUNS) {
         c.bad |= b->extra == 0;
-        b->places = take(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
-        b->bits = take_bits(&c, b->extra, b->width);
+        b->places = next_bytes(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
+        b->bits = next_bits(&c, b->extra, b->width);
         return c.bad ? ERR_CORRUPT : 0;
     }
     if (b->kind == PACK_DELTA)
-        take_to(&c, &b->first, sizeof(b->first));
-    b->bits = take_bits(&c, b->n - (b->kind == PACK_DELTA), b->width);
+        copy_bytes(&c, &b->first, sizeof(b->first));
+    b->bits = next_bits(&c, b->n - (b->kind == PACK_DELTA), b->width);
     if (b->extra > 0) {
         uint8_t patch_width = 0;
-        take_to(&c, &patch_width, 1);
+        copy_bytes(&c, &patch_width, 1);
         c.bad |= b->width > 57;
         b->patch_width = patch_width;
-        b->places = take(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
-        b->patches = take_bits(&c, b->extra, patch_width);
+        b->places = next_bytes(&c, pack_bits_bytes(b->extra, PACK_PLACE_BITS));
+        b->patches = next_bits(&c, b->extra, patch_width);
     }
     return c.bad ? ERR_CORRUPT : 0;
 }
@@ -210,8 +209,6 @@ static int read_runs(const struct pack_block *b, uint64_t *out, uint32_t *out32)
 /* Decodes to 64 bits, or (out32 not NULL, if values fit) to 32. */
 static int read_block(const struct pack_block *b, uint64_t *out, uint32_t *out32)
 {
-    int rc = 0;
-
     if (b->kind == PACK_RUNS)
         return read_runs(b, out, out32);
     if (b->kind == PACK_FOR) {
@@ -222,8 +219,7 @@ static int read_block(const struct pack_block *b, uint64_t *out, uint32_t *out32
         return b->extra ? apply_patches(b, b->n, out, out32) : 0;
     }
     pack_unpack_bits(b->bits, b->width, b->n - 1, b->base, out + 1);
-    if (b->extra)
-        rc = apply_patches(b, b->n - 1, out + 1, NULL);
+    int rc = b->extra ? apply_patches(b, b->n - 1, out + 1, NULL) : 0;
     out[0] = (uint64_t)b->first;
     pack_kernels()->prefix_sum(out, b->n);
     return rc;
@@ -258,7 +254,7 @@ static ZSTD_DCtx *thread_context(void)
     context = ZSTD_createDCtx();
     if (context && pthread_setspecific(context_key, context) != 0) {
         ZSTD_freeDCtx(context);
-        context = NULL;
+        return NULL;
     }
     return context;
 }
@@ -277,46 +273,47 @@ static int inflate_to(void *out, size_t want, const void *from, size_t len)
 
 /* ---- aligned --------------------------------------------------------------------------------- */
 
-int pack_inflate(struct pack_stream *s)
+/* Replaces the differences of neighbours by values of 8 bytes. */
+static int sum_steps(struct pack_stream *s, uint8_t **values)
 {
-    size_t count = s->head.count, skip = 8u * s->head.delta, bytes = count * s->head.width;
+    uint64_t *sums = malloc((size_t)s->head.count * 8 + PACK_SLACK);
 
-    if (s->heap != NULL)
-        return 0;
-    if (ZSTD_getFrameContentSize(s->payload + skip, s->len - skip) != bytes)
-        return ERR_CORRUPT;
-    s->heap = malloc(bytes + PACK_SLACK);
-    if (s->heap == NULL)
+    if (sums == NULL)
         return -ENOMEM;
-    int rc = inflate_to(s->heap, bytes, s->payload + skip, s->len - skip);
-    if (rc < 0) {
-        free(s->heap);
-        s->heap = NULL;
-        return rc;
-    }
-    if (!s->head.delta || count == 0)
-        return 0;
-    uint64_t *wide = malloc(count * 8 + PACK_SLACK);
-    if (wide == NULL) {
-        free(s->heap);
-        s->heap = NULL;
-        return -ENOMEM;
-    }
-    pack_kernels()->widen64(s->heap, s->head.width, count, (uint64_t)s->head.base, wide);
-    memcpy(wide, s->payload, 8);
-    pack_kernels()->prefix_sum(wide, count);
-    free(s->heap);
-    s->heap = (uint8_t *)wide;
+    pack_kernels()->widen64(*values, s->head.width, s->head.count, (uint64_t)s->head.base, sums);
+    memcpy(sums, s->payload, 8);
+    pack_kernels()->prefix_sum(sums, s->head.count);
+    free(*values);
+    *values = (uint8_t *)sums;
     s->head.width = 8;
     s->head.base = 0;
     return 0;
 }
 
+int pack_inflate(struct pack_stream *s)
+{
+    size_t skip = 8u * s->head.delta, bytes = (size_t)s->head.count * s->head.width;
+
+    if (s->heap != NULL)
+        return 0;
+    if (ZSTD_getFrameContentSize(s->payload + skip, s->len - skip) != bytes)
+        return ERR_CORRUPT;
+    uint8_t *values = malloc(bytes + PACK_SLACK);
+    int rc = values ? inflate_to(values, bytes, s->payload + skip, s->len - skip) : -ENOMEM;
+    if (rc == 0 && s->head.delta && s->head.count > 0)
+        rc = sum_steps(s, &values);
+    if (rc < 0) {
+        free(values);
+        return rc;
+    }
+    s->heap = values;
+    return 0;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Reads n values from `first` on, which is the beginning of a block. ALIGNED streams are
- * decompressed.
- */
+/* Reads n values from `first` on, which is the beginning of a block. An ALIGNED stream has been
+ * decompressed. */
 static int read_part(struct pack_stream *s, uint32_t first, uint32_t n, int64_t *out)
 {
     uint64_t whole[PACK_BLOCK];
@@ -409,7 +406,6 @@ int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len)
 {
     uint32_t head[2];
     const char *from = (const char *)data + sizeof(head);
-    char *out;
 
     if (len < sizeof(head))
         return ERR_CORRUPT;
@@ -418,7 +414,7 @@ int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len)
     if (head[1] == 0 ? head[0] > left
                      : head[1] > left || ZSTD_getFrameContentSize(from, head[1]) != head[0])
         return ERR_CORRUPT;
-    out = malloc((size_t)head[0] + 1);
+    char *out = malloc((size_t)head[0] + 1);
     if (out == NULL)
         return -ENOMEM;
     int rc = 0;

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-enum { FEW = 512, LOOK = 1024, SLOTS = 4 * PACK_DICT_MAX };
+/* More than FEW distinct values among the first FIRST: there are too many. */
+enum { FEW = 512, FIRST = 1024, SLOTS = 4 * PACK_DICT_MAX };
 
 struct slot {
     int64_t value;
@@ -30,12 +31,8 @@ void pack_distinct_free(struct pack_distinct *d)
     free(d);
 }
 
-size_t pack_distinct_bytes(const struct pack_distinct *d)
-{
-    return sizeof(*d);
-}
-
-static inline struct slot *slot_of(struct pack_distinct *d, int64_t v)
+/* Returns the slot of a value, or the free slot for it. */
+static inline struct slot *find_slot(struct pack_distinct *d, int64_t v)
 {
     uint64_t s = (uint64_t)v * 0x9E3779B97F4A7C15u >> d->shift;
 
@@ -54,21 +51,20 @@ static void new_stamp(struct pack_distinct *d)
     d->stamp = 1;
 }
 
-/* Adds a new value. Returns false if there are too many; the limit for the first 1,024 values stops
- * most columns that have too many. */
+/* Adds a new value. Returns false if there are too many. */
 static bool distinct_add(struct pack_distinct *d, int64_t v, size_t i)
 {
-    if (d->count == FEW && (i < LOOK || d->shift == SHIFT_FEW)) {
-        if (i < LOOK)
+    if (d->count == FEW && (i < FIRST || d->shift == SHIFT_FEW)) {
+        if (i < FIRST)
             return false;
         new_stamp(d);
         d->shift = SHIFT_MANY;
         for (uint32_t k = 0; k < d->count; k++)
-            *slot_of(d, d->values[k]) = (struct slot){d->values[k], k, d->stamp};
+            *find_slot(d, d->values[k]) = (struct slot){d->values[k], k, d->stamp};
     }
     if (d->count == d->max)
         return false;
-    *slot_of(d, v) = (struct slot){v, d->count, d->stamp};
+    *find_slot(d, v) = (struct slot){v, d->count, d->stamp};
     d->values[d->count++] = v;
     return true;
 }
@@ -85,7 +81,7 @@ uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n,
             codes[i] = codes[i - 1];
             continue;
         }
-        struct slot *slot = slot_of(d, v[i]);
+        struct slot *slot = find_slot(d, v[i]);
         if (slot->stamp == d->stamp)
             codes[i] = slot->code;
         else if (distinct_add(d, v[i], i))
@@ -128,7 +124,7 @@ const int64_t *pack_distinct_sort(struct pack_distinct *d, size_t n, int64_t *co
 {
     sort_values(d->values, d->copy, d->count);
     for (uint32_t i = 0; i < d->count; i++)
-        d->place[slot_of(d, d->values[i])->code] = i;
+        d->place[find_slot(d, d->values[i])->code] = i;
     for (size_t i = 0; i < n; i++)
         codes[i] = d->place[codes[i]];
     return d->values;

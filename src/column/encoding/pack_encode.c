@@ -42,12 +42,6 @@ void pack_encoder_free(struct pack_encoder *e)
     free(e);
 }
 
-size_t pack_encoder_bytes(const struct pack_encoder *e)
-{
-    return sizeof(*e) + pack_distinct_bytes(e->distinct) + e->ranges.cap + e->plans.cap +
-           e->aligned.cap + e->codes.cap + ZSTD_sizeof_CCtx(e->zstd);
-}
-
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 struct input {
@@ -55,9 +49,9 @@ struct input {
     size_t n, blocks;
     const struct pack_range *ranges; /* of each block */
     struct pack_range whole;
-    struct pack_plan *plans; /* of each block, once planned; */
-    size_t bytes;            /* their approximate size */
-    bool steps;              /* most of them encode steps */
+    struct pack_plan *plans; /* of each block */
+    size_t bytes;            /* approximate size of the planned blocks */
+    bool steps;              /* most blocks encode steps */
 };
 
 static size_t block_values(const struct input *in, size_t block)
@@ -69,11 +63,10 @@ static size_t block_values(const struct input *in, size_t block)
 static int measure_blocks(struct buf *ranges, struct input *in, const struct pack_range *known,
                           size_t known_blocks)
 {
-    struct pack_range *r;
-
     in->blocks = (in->n + PACK_BLOCK - 1) / PACK_BLOCK;
     buf_clear(ranges);
-    r = (struct pack_range *)(void *)buf_reserve(ranges, (in->blocks + 1) * sizeof(*r));
+    struct pack_range *r =
+        (struct pack_range *)(void *)buf_reserve(ranges, (in->blocks + 1) * sizeof(*r));
     if (r == NULL)
         return -ENOMEM;
     if (known_blocks > 0)
@@ -172,7 +165,7 @@ static bool sequences_repeat(const uint8_t *p, size_t n, unsigned width)
 {
     uint32_t seen[4096] = {0};
     uint64_t skip = ((uint64_t)1 << pack_bit_length(n / 4096)) - 1, x;
-    size_t sampled = 0, again = 0;
+    size_t sampled = 0, repeated = 0;
 
     for (size_t i = 0; i + 8 <= n * width; i += width) {
         memcpy(&x, p + i, 8);
@@ -182,10 +175,10 @@ static bool sequences_repeat(const uint8_t *p, size_t n, unsigned width)
             continue;
         uint32_t *slot = &seen[x >> 40 & 4095], tag = (uint32_t)(x >> 20) | 1;
         sampled++;
-        again += *slot == tag;
+        repeated += *slot == tag;
         *slot = tag;
     }
-    return again >= sampled / 4;
+    return repeated >= sampled / 4;
 }
 
 /* Writes ALIGNED: head, the first value if steps are encoded, a zstd frame; only if that saves
@@ -194,11 +187,11 @@ static bool put_aligned(struct pack_encoder *e, const struct input *in, unsigned
                         struct buf *out)
 {
     int64_t base = in->steps ? in->whole.delta_min : in->whole.min;
-    size_t limit, before = out->len;
+    size_t before = out->len;
 
     if (in->bytes < 128 || out->error != 0)
         return false;
-    limit = in->bytes - in->bytes / part - 24;
+    size_t limit = in->bytes - in->bytes / part - 24;
     unsigned width = align_values(e, in, base);
     if (width == 0 || buf_reserve(out, limit + 64) == NULL) {
         out->error = -ENOMEM;
@@ -260,7 +253,7 @@ static int put_dict(struct pack_encoder *e, size_t n, uint32_t count, unsigned f
 
 /* Returns true for two values that are far apart and change often: codes of one bit each are
  * fast to filter. */
-static bool two_apart(const struct input *in)
+static bool has_two_distant_values(const struct input *in)
 {
     uint64_t span = (uint64_t)in->whole.max - (uint64_t)in->whole.min;
     unsigned seen = 0;
@@ -289,16 +282,17 @@ static uint32_t max_distinct(const struct input *in)
     return low;
 }
 
-static uint32_t worth_dict(struct pack_encoder *e, const struct input *in)
+/* Returns the number of distinct values if a dictionary is smaller than blocks, with their codes in
+ * e->codes; else 0. */
+static uint32_t find_distinct(struct pack_encoder *e, const struct input *in)
 {
-    int64_t *codes;
-    bool two = two_apart(in);
+    bool two = has_two_distant_values(in);
     uint32_t max = two ? 2 : max_distinct(in);
 
     if (max == 0 || (!two && in->bytes <= in->n / 2 + 256))
         return 0;
     buf_clear(&e->codes);
-    codes = (int64_t *)(void *)buf_reserve(&e->codes, in->n * sizeof(*codes));
+    int64_t *codes = (int64_t *)(void *)buf_reserve(&e->codes, in->n * sizeof(*codes));
     if (codes == NULL)
         return 0;
     return pack_distinct_find(e->distinct, in->v, in->n, max, codes);
@@ -309,7 +303,6 @@ int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n
                          struct pack_range *ret, struct buf *out)
 {
     struct input in = {.v = values, .n = n};
-    uint32_t count;
 
     if (measure_blocks(&e->ranges, &in, known, known_blocks) < 0)
         return out->error = -ENOMEM;
@@ -317,7 +310,7 @@ int pack_encode_measured(struct pack_encoder *e, const int64_t *values, size_t n
         *ret = in.whole;
     if (n > 0 && in.whole.min != in.whole.max && plan_blocks(&e->plans, &in) < 0)
         return out->error = -ENOMEM;
-    count = flags & PACK_NO_DICT ? 0 : worth_dict(e, &in);
+    uint32_t count = flags & PACK_NO_DICT ? 0 : find_distinct(e, &in);
     if (count > 0)
         return put_dict(e, n, count, flags, out);
     put_leaf(e, &in, flags, out);

@@ -27,7 +27,6 @@ void pack_put_block(struct buf *out, const int64_t *v, size_t n, struct pack_pla
 struct pack_distinct;
 struct pack_distinct *pack_distinct_new(void); /* NULL without memory */
 void pack_distinct_free(struct pack_distinct *d);
-size_t pack_distinct_bytes(const struct pack_distinct *d);
 /* Returns the number of distinct values, and sets codes[i], in the order of first occurrence.
  * Returns 0 for more than `max` (up to PACK_DICT_MAX), or too many among the first values. */
 uint32_t pack_distinct_find(struct pack_distinct *d, const int64_t *v, size_t n, uint32_t max,

@@ -41,19 +41,15 @@ static int add_list(struct bins *b, struct sample *s)
     return rc;
 }
 
-static int add_sketch(struct bins *b, const struct sketch *s)
+static void add_pages(struct bins *b, const struct sample_pages *p)
 {
-    return s ? sketch_each_bin(s, bins_add, b) : 0;
-}
-
-static int add_pages(struct bins *b, const struct sample_pages *p)
-{
-    int rc = add_sketch(b, p->negative);
-
+    if (p->negative)
+        sketch_each_bin(p->negative, bins_add, b);
     if (p->zeros)
         bins_add(b, sketch_bin(0), p->zeros);
-    rc = rc < 0 ? rc : add_sketch(b, p->tiny);
-    for (unsigned i = 0; i < SAMPLE_OCTAVES * SAMPLE_PAGE && rc == 0; i++) {
+    if (p->tiny)
+        sketch_each_bin(p->tiny, bins_add, b);
+    for (unsigned i = 0; i < SAMPLE_OCTAVES * SAMPLE_PAGE; i++) {
         unsigned octave = i / SAMPLE_PAGE, bin = i % SAMPLE_PAGE;
         uint64_t count = (p->page[octave] ? p->page[octave][bin] : 0) +
                          (p->wide[octave] ? p->wide[octave][bin] : 0);
@@ -63,14 +59,15 @@ static int add_pages(struct bins *b, const struct sample_pages *p)
         if (count)
             bins_add(b, sketch_bin(lowest), count);
     }
-    return rc;
 }
 
 int sample_bins(struct sample *s, struct sample_bin **ret, size_t *ret_count)
 {
     struct bins b = {0};
-    int rc = s->paged ? add_pages(&b, s->data) : add_list(&b, s);
+    int rc = s->paged ? 0 : add_list(&b, s);
 
+    if (s->paged)
+        add_pages(&b, s->data);
     rc = rc < 0 ? rc : b.error;
     if (rc < 0) {
         vec_done(&b.list);

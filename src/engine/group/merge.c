@@ -131,10 +131,7 @@ static void for_ranges(struct merge *m, void (*job)(void *arg, unsigned range))
 {
     unsigned ranges = (m->from->set[m->set].map.table.count + MERGE_RANGE - 1) / MERGE_RANGE;
 
-    if (pool_run(query_environment(m->into->grouping->query)->pool, ranges, job, m) == 0)
-        return;
-    for (unsigned i = 0; i < ranges; i++)
-        job(m, i);
+    pool_run(query_environment(m->into->grouping->query)->pool, ranges, job, m);
 }
 
 static int merge_by_all(struct merge *m)

@@ -39,14 +39,6 @@ struct order {
     uint32_t set;
 };
 
-static void run_jobs(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
-{
-    if (o->pool && pool_run(o->pool, n, job, o) == 0)
-        return;
-    for (unsigned i = 0; i < n; i++)
-        job(o, i);
-}
-
 static bool may_continue(const struct order *o, uint32_t i)
 {
     return !pass_checks(i, o->table->count) || budget_check(o->budget) == 0;
@@ -55,7 +47,7 @@ static bool may_continue(const struct order *o, uint32_t i)
 /* Runs one step of sorting; then the budget is checked. */
 static int run_step(struct order *o, unsigned n, void (*job)(void *arg, unsigned i))
 {
-    run_jobs(o, n, job);
+    pool_run(o->pool, n, job, o);
     return budget_check(o->budget);
 }
 
@@ -151,11 +143,11 @@ static int rank_all(struct order *o)
     int rc = 0;
 
     if (!o->map->pack)
-        run_jobs(o, o->lane_count, number_job);
+        pool_run(o->pool, o->lane_count, number_job, o);
     for (unsigned i = 0; i < o->lane_count && rc == 0; i++)
         rc = o->lanes[i].rc;
     if (rc == 0)
-        run_jobs(o, o->width, o->map->pack ? rank_packed_job : rank_job);
+        pool_run(o->pool, o->width, o->map->pack ? rank_packed_job : rank_job, o);
     for (unsigned c = 0; c < o->width && rc == 0; c++)
         rc = o->rc[c];
     return rc;

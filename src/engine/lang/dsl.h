@@ -103,8 +103,6 @@ struct dsl_lexer {
 };
 /* Returns 0, ERR_QUERY_SYNTAX or -ENOMEM. All calls at the end set TOKEN_END. */
 int dsl_lex(struct dsl_lexer *lexer, struct dsl_token *ret);
-/* Writes a code point. Returns the end. */
-char *dsl_put_utf8(char *out, uint32_t code);
 /* Stores the error with its position and a copy of the source. */
 int dsl_fail(struct err *err, struct text source, size_t position, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

@@ -141,26 +141,6 @@ static int32_t hex4(const struct dsl_lexer *l, size_t ahead)
     return value;
 }
 
-char *dsl_put_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        *out++ = (char)c;
-    } else if (c < 0x800) {
-        *out++ = (char)(0xC0 | c >> 6);
-        *out++ = (char)(0x80 | (c & 63));
-    } else if (c < 0x10000) {
-        *out++ = (char)(0xE0 | c >> 12);
-        *out++ = (char)(0x80 | (c >> 6 & 63));
-        *out++ = (char)(0x80 | (c & 63));
-    } else {
-        *out++ = (char)(0xF0 | c >> 18);
-        *out++ = (char)(0x80 | (c >> 12 & 63));
-        *out++ = (char)(0x80 | (c >> 6 & 63));
-        *out++ = (char)(0x80 | (c & 63));
-    }
-    return out;
-}
-
 /* Reads a \u escape, from the 'u' on. A lone surrogate becomes U+FFFD, as when traces are read. */
 static int lex_unicode(struct dsl_lexer *l, char **out)
 {
@@ -176,7 +156,7 @@ static int lex_unicode(struct dsl_lexer *l, char **out)
     } else if (c >= 0xD800 && c < 0xE000) {
         c = 0xFFFD;
     }
-    *out = dsl_put_utf8(*out, (uint32_t)c);
+    *out = text_put_utf8(*out, (uint32_t)c);
     return 0;
 }
 

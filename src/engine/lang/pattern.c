@@ -84,10 +84,10 @@ static size_t decode_escape(const char *in, size_t left, char **out)
     }
     uint32_t code = hex4(in + 1);
     if (code >= 0xD800 && code < 0xDC00 && left >= 11 && in[5] == '\\') {
-        *out = dsl_put_utf8(*out, 0x10000 + ((code - 0xD800) << 10) + (hex4(in + 7) - 0xDC00));
+        *out = text_put_utf8(*out, 0x10000 + ((code - 0xD800) << 10) + (hex4(in + 7) - 0xDC00));
         return 11;
     }
-    *out = dsl_put_utf8(*out, code);
+    *out = text_put_utf8(*out, code);
     return 5;
 }
 

@@ -329,9 +329,7 @@ static void run_workers(struct runs *all)
     index_query_running(env->index, 1);
     pool_run_turns(env->pool, all->workers, run_turn_of_all, all, all->run->query->budget);
     index_query_running(env->index, -1);
-    int rc = all->workers > 1 ? pool_run(env->pool, all->count, end_workers, all) : -EAGAIN;
-    for (unsigned i = 0; rc < 0 && i < all->count; i++)
-        end_workers(all, i);
+    pool_run(all->workers > 1 ? env->pool : NULL, all->count, end_workers, all);
 }
 
 int scan_run_all(struct scan_job *jobs, size_t count)

@@ -21,7 +21,7 @@ struct clients *clients_new(size_t memory, struct budget_share *all)
         return NULL;
     pthread_mutex_init(&c->lock, NULL);
     c->memory.limit = memory;
-    c->memory.of = all;
+    c->memory.parent = all;
     return c;
 }
 
@@ -56,7 +56,7 @@ struct client *clients_find(struct clients *c, const struct access_peer *peer)
     if (!one && (one = calloc(1, sizeof *one))) {
         *one = key;
         one->memory.limit = c->memory.limit;
-        one->memory.of = c->memory.of;
+        one->memory.parent = c->memory.parent;
         *slot = one;
     }
     if (one)

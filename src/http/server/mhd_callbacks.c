@@ -161,7 +161,7 @@ static void keep_body(struct exchange *x, const char *data, size_t n)
     }
     const struct budget_share *share = &x->rq.client->memory;
     bool own = !x->rq.admin && atomic_load(&share->used) + n > share->limit;
-    x->in.body_refused = !atomic_load(&x->rq.budget.crowded) ? 413 : own ? 429 : 503;
+    x->in.body_refused = !atomic_load(&x->rq.budget.share_exceeded) ? 413 : own ? 429 : 503;
     budget_release(&x->rq.budget, x->in.body.len);
     buf_done(&x->in.body);
 }

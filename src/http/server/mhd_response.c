@@ -141,7 +141,7 @@ static int answer_problem(struct exchange *x, struct MHD_Connection *c, int code
         why.detail = "the request was cancelled by POST /cancel";
     } else if (code == ERR_CANCELLED)
         why.detail = "the daemon is stopping";
-    else if (code == ERR_MEMORY_LIMIT && atomic_load(&x->rq.budget.crowded)) {
+    else if (code == ERR_MEMORY_LIMIT && atomic_load(&x->rq.budget.share_exceeded)) {
         why.status = 503;
         why.detail = "other queries use all memory for queries; try again later";
     } else if (code == ERR_DEADLINE && parked)

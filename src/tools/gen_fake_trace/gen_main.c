@@ -36,10 +36,10 @@ static int write_pieces(struct job *job, struct generator *g, int fd)
     return wrote ? wrote : rc;
 }
 
-static int write_file(struct job *job, uint64_t file, char *name, size_t room)
+static int write_file(struct job *job, uint64_t file, char *name, size_t size)
 {
     struct generator *g = NULL;
-    int fd = place_open(&job->plan->o, file, name, room);
+    int fd = place_open(&job->plan->o, file, name, size);
     if (fd < 0)
         return fd;
     int rc = generate_open(job->plan, file, &g);

@@ -22,13 +22,13 @@ enum kind {
     HELP
 };
 
-/* `max` 0: no limit. A default of 0 is not printed. */
 struct row {
-    char letter;
+    char letter; /* 0: none */
     const char *name, *argument;
     enum kind kind;
-    size_t at;
-    uint64_t fallback, min, max;
+    size_t at;         /* of the member that is set */
+    uint64_t fallback; /* the default; 0 is not printed */
+    uint64_t min, max; /* max 0: no limit */
     const char *help;
 };
 #define AT(member) offsetof(struct options, member)
@@ -76,7 +76,7 @@ static const struct row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows, COLUMN = 31, WIDTH = 98 };
 
-static void complain(const char *message, va_list args)
+static void print_error(const char *message, va_list args)
 {
     fputs("gen-fake-trace: ", stderr);
     vfprintf(stderr, message, args);
@@ -87,16 +87,16 @@ void fail(const char *message, ...)
 {
     va_list args;
     va_start(args, message);
-    complain(message, args);
+    print_error(message, args);
     va_end(args);
     exit(1);
 }
 
-static void __attribute__((noreturn, format(printf, 1, 2))) wrong(const char *message, ...)
+static void __attribute__((noreturn, format(printf, 1, 2))) usage_error(const char *message, ...)
 {
     va_list args;
     va_start(args, message);
-    complain(message, args);
+    print_error(message, args);
     va_end(args);
     fputs("Try: gen-fake-trace --help\n", stderr);
     exit(2);
@@ -154,7 +154,7 @@ static void set_number(const struct row *r, uint64_t *value, const char *text)
     bool bytes = r->kind == BYTES || r->kind == MEMBERS;
     int rc = bytes ? num_parse_bytes(text_of(text), value) : num_parse_u64(text_of(text), value);
     if (rc < 0 && rc != -ERANGE)
-        wrong("--%s %s: not a number%s", r->name, text, bytes ? " of bytes" : "");
+        usage_error("--%s %s: not a number%s", r->name, text, bytes ? " of bytes" : "");
     if (rc == -ERANGE && !r->max)
         fail("--%s %s: the number is too large", r->name, text);
     if (rc == -ERANGE || (r->max && *value > r->max))
@@ -229,14 +229,14 @@ static void set_option(struct options *o, const struct row *r, const char *text)
     }
 }
 
-static void check(const struct options *o)
+static void check_options(const struct options *o)
 {
     bool dir = o->dir && *o->dir, single = o->single && *o->single;
     if (dir == single)
-        wrong("--output-dir or --single is required%s", dir ? ", not both" : "");
+        usage_error("--output-dir or --single is required%s", dir ? ", not both" : "");
     if (o->verify &&
         (single || o->files || o->plain || o->format != generate_format_find("unet3d")))
-        wrong("--verify requires files rank_<r>.pfw.gz of the format unet3d");
+        usage_error("--verify requires files rank_<r>.pfw.gz of the format unet3d");
     if (o->files > o->processes)
         fail("--files must not exceed the number of processes");
     if (o->events && o->events < 2 * o->processes)
@@ -269,10 +269,10 @@ void options_parse(struct options *o, int argc, char **argv)
         set_option(o, &rows[i], optarg);
     }
     if (optind < argc)
-        wrong("unexpected argument %s", argv[optind]);
+        usage_error("unexpected argument %s", argv[optind]);
     if (!o->format)
         o->format = generate_format_find("unet3d");
-    check(o);
+    check_options(o);
     if (o->single)
         o->files = 1;
 }

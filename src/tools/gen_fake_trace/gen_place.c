@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_ROOM = 64 };
+enum { NAME_BYTES = 64 };
 
 static char target[PATH_MAX];
 /* "" if the file is written directly, or all is complete */
-static char part[PATH_MAX + NAME_ROOM];
-static bool into; /* the directory exists: the files are moved into it */
+static char part[PATH_MAX + NAME_BYTES];
+static bool target_exists; /* it is a directory: the files are moved into it */
 /* length of the path of the first directory above `part` that had to be created */
-static size_t made;
+static size_t created_len;
 static volatile sig_atomic_t stopped;
 
 bool place_is_stopped(void)
@@ -48,7 +48,7 @@ static void remove_part(void)
     if (!part[0])
         return;
     place_remove_tree(part);
-    while (made && (slash = strrchr(part, '/')) && (size_t)(slash - part) >= made) {
+    while (created_len && (slash = strrchr(part, '/')) && (size_t)(slash - part) >= created_len) {
         *slash = '\0';
         rmdir(part);
     }
@@ -60,8 +60,8 @@ static void make_directories(void)
         *slash = '\0';
         int rc = mkdir(part, 0777);
         *slash = '/';
-        if (rc == 0 && !made)
-            made = (size_t)(slash - part);
+        if (rc == 0 && !created_len)
+            created_len = (size_t)(slash - part);
         if (rc && errno != EEXIST)
             fail("%s: %s", target, strerror(errno));
     }
@@ -77,14 +77,14 @@ void place_begin(const struct options *o)
     struct stat st;
     while (o->dir && len > 1 && path[len - 1] == '/')
         len--;
-    if (len + NAME_ROOM > sizeof target)
+    if (len + NAME_BYTES > sizeof target)
         fail("%s: %s", path, strerror(ENAMETOOLONG));
     memcpy(target, path, len);
-    bool there = stat(target, &st) == 0;
-    if (o->single && (strcmp(path, "-") == 0 || (there && !S_ISREG(st.st_mode))))
+    bool exists = stat(target, &st) == 0;
+    if (o->single && (strcmp(path, "-") == 0 || (exists && !S_ISREG(st.st_mode))))
         return;
-    into = o->dir && there;
-    if (into && !S_ISDIR(st.st_mode))
+    target_exists = o->dir && exists;
+    if (target_exists && !S_ISDIR(st.st_mode))
         fail("%s is not a directory", target);
     /* Signals that are ignored, as after nohup, stay ignored. SIGXFSZ: exceeding the limit of file
      * size is an error of write. */
@@ -95,26 +95,26 @@ void place_begin(const struct options *o)
             sigaction(numbers[i], &new, NULL);
     signal(SIGXFSZ, SIG_IGN);
     atexit(remove_part);
-    snprintf(part, sizeof part, "%s%s.part.%d", target, into ? "/" : "", (int)getpid());
+    snprintf(part, sizeof part, "%s%s.part.%d", target, target_exists ? "/" : "", (int)getpid());
     if (o->dir)
         make_directories();
 }
 
 /* Returns PATH, or PATH/NAME if it is a directory. */
 static void file_path(const struct options *o, const char *path, uint64_t file, char *ret,
-                      size_t room)
+                      size_t size)
 {
     if (o->single)
-        snprintf(ret, room, "%s", path);
+        snprintf(ret, size, "%s", path);
     else
-        snprintf(ret, room, "%s/%s_%llu.pfw%s", path, o->files ? "trace" : "rank",
+        snprintf(ret, size, "%s/%s_%llu.pfw%s", path, o->files ? "trace" : "rank",
                  (unsigned long long)file, o->plain ? "" : ".gz");
 }
 
-int place_open(const struct options *o, uint64_t file, char *name, size_t room)
+int place_open(const struct options *o, uint64_t file, char *name, size_t size)
 {
     char path[PATH_MAX];
-    file_path(o, target, file, name, room);
+    file_path(o, target, file, name, size);
     if (o->single && strcmp(target, "-") == 0)
         return dup(STDOUT_FILENO);
     file_path(o, part[0] ? part : target, file, path, sizeof path);
@@ -122,7 +122,7 @@ int place_open(const struct options *o, uint64_t file, char *name, size_t room)
     return fd < 0 ? -errno : fd;
 }
 
-static void move(const char *from, const char *to)
+static void move_file(const char *from, const char *to)
 {
     if (rename(from, to))
         fail("%s: %s", to, strerror(errno));
@@ -132,19 +132,19 @@ void place_end(const struct options *o)
 {
     char from[PATH_MAX], to[PATH_MAX];
     struct stat st;
-    for (uint64_t i = 0; into && i < generate_file_count(o); i++) {
+    for (uint64_t i = 0; target_exists && i < generate_file_count(o); i++) {
         file_path(o, target, i, to, sizeof to);
         if (lstat(to, &st) == 0 && S_ISDIR(st.st_mode))
             fail("%s is a directory", to);
     }
-    for (uint64_t i = 0; into && i < generate_file_count(o); i++) {
+    for (uint64_t i = 0; target_exists && i < generate_file_count(o); i++) {
         file_path(o, part, i, from, sizeof from);
         file_path(o, target, i, to, sizeof to);
-        move(from, to);
+        move_file(from, to);
     }
-    if (into)
+    if (target_exists)
         rmdir(part);
     else if (part[0])
-        move(part, target);
+        move_file(part, target);
     part[0] = '\0';
 }

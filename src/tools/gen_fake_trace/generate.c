@@ -45,8 +45,10 @@ int generate_plan_new(const struct options *o, struct generate_plan **ret)
     if (o->events)
         p->o.epochs = UINT64_MAX;
     int rc = fill_paths(p);
-    if (rc < 0)
-        return generate_plan_free(p), rc;
+    if (rc < 0) {
+        generate_plan_free(p);
+        return rc;
+    }
     *ret = p;
     return 0;
 }
@@ -108,13 +110,16 @@ int generate_open(const struct generate_plan *p, uint64_t file, struct generator
     int rc = g->ranks ? out_open(&g->out, &p->o) : -ENOMEM;
     for (uint64_t i = 0; rc == 0 && i < g->count; i++)
         rc = rank_init(&g->ranks[i], p, file + i * stride, &g->out);
-    if (rc < 0)
-        return generate_close(g), rc;
+    if (rc < 0) {
+        generate_close(g);
+        return rc;
+    }
     *ret = g;
     return 0;
 }
 
-static void step(struct generator *g)
+/* Writes the next batch of the rank with the earliest clock, or the end of the file. */
+static void generate_batch(struct generator *g)
 {
     const struct generate_format *f = g->plan->o.format;
     if (!g->begun)
@@ -138,7 +143,7 @@ int generate_next(struct generator *g, size_t want, struct buf *out)
     size_t begin = out->len;
     g->out.sink = out;
     while (!g->ended && !out->error && out->len - begin < want)
-        step(g);
+        generate_batch(g);
     return out->error ? out->error : g->ended ? ERR_END : 0;
 }
 

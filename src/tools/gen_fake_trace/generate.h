@@ -1,10 +1,9 @@
 /* generate.h - declarations that the files of gen-fake-trace, the generator of synthetic traces,
  * share.
  *
- * A *rank* is a process, with its own random numbers, clock, ids and list of written file names. A
- * rank runs in
- * *batches* (a training step, a validation, a checkpoint); a file interleaves the batches of its
- * ranks by clock. Like real tracers, all formats but unet3d write an event when it ends, so
+ * A *rank* is a process, with its own random numbers, clock, ids and list of written file names. It
+ * runs in *batches* (a training step, a validation, a checkpoint); a file interleaves the batches
+ * of its ranks by clock. Like real tracers, all formats but unet3d write an event when it ends, so
  * children come before their parents and ids (assigned on entry) are not sorted.
  *
  * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about
@@ -52,9 +51,9 @@ void fail(const char *message, ...) __attribute__((noreturn, format(printf, 1, 2
 void place_begin(const struct options *o);
 /* Returns the descriptor of a new temporary file, or -errno; `name` becomes its final path, cut if
  * it does not fit. Any thread. */
-int place_open(const struct options *o, uint64_t file, char *name, size_t room);
+int place_open(const struct options *o, uint64_t file, char *name, size_t size);
 void place_end(const struct options *o);
-/* Returns whether a signal has arrived that ends the program. */
+/* Returns true if a signal has arrived that ends the program. */
 bool place_is_stopped(void);
 void place_remove_tree(const char *path);
 
@@ -140,7 +139,7 @@ void generate_closing(const struct generate_plan *p, const uint64_t *events, str
 
 /* ---- output: plain text or gzip members (generate_out.c) ------------------------------------- */
 
-enum { OUT_BUFFER = 1 << 20, LINE_ROOM = 1 << 14 };
+enum { OUT_BUFFER = 1 << 20, LINE_MAX_BYTES = 1 << 14 };
 
 struct out {
     struct buf *sink; /* receives the bytes of the file; set while a generator runs */
@@ -157,10 +156,10 @@ int out_open(struct out *o, const struct options *options); /* -ENOMEM */
 void out_flush(struct out *o, bool end);
 void out_close(struct out *o);
 
-/* Returns a buffer for a line, of LINE_ROOM bytes. */
+/* Returns a buffer for a line, of LINE_MAX_BYTES bytes. */
 static inline char *out_begin(struct out *o)
 {
-    if (o->len + LINE_ROOM > OUT_BUFFER)
+    if (o->len + LINE_MAX_BYTES > OUT_BUFFER)
         out_flush(o, false);
     return o->text + o->len;
 }
@@ -197,7 +196,7 @@ static inline char *put_signed(char *p, int64_t n)
     return p + num_format_i64(n, p);
 }
 
-static inline uint64_t mix(uint64_t x)
+static inline uint64_t mix_bits(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -209,7 +208,7 @@ static inline uint64_t hash_text(const char *text)
     uint64_t h = UINT64_C(0xcbf29ce484222325);
     for (; *text; text++)
         h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return mix(h);
+    return mix_bits(h);
 }
 
 static inline char *put_hash(char *p, enum hash_style style, uint64_t hash)
@@ -268,8 +267,9 @@ enum call {
 enum { STACK = 8 };
 
 struct rank {
-    uint64_t number, random, clock_us, next_id, budget, events;
-    uint64_t pid, tid; /* tid: current thread */
+    uint64_t number, random, clock_us, next_id;
+    uint64_t budget, events; /* events that may still be written; events so far */
+    uint64_t pid, tid;       /* tid: current thread */
     char host[32];
     uint64_t host_hash, command_hash;
     uint64_t stack[STACK]; /* ids of enclosing events */
@@ -285,7 +285,7 @@ struct rank {
 
 static inline uint64_t rank_random(struct rank *r)
 {
-    return mix(r->random += UINT64_C(0x9e3779b97f4a7c15));
+    return mix_bits(r->random += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static inline uint64_t rank_below(struct rank *r, uint64_t n)

@@ -21,10 +21,10 @@ static void compress_text(struct out *o, int flush)
     o->z.next_in = (unsigned char *)o->text;
     o->z.avail_in = (unsigned)o->len;
     do {
-        char *room = buf_reserve(o->sink, OUT_BUFFER);
-        if (!room)
+        char *out = buf_reserve(o->sink, OUT_BUFFER);
+        if (!out)
             return;
-        o->z.next_out = (unsigned char *)room;
+        o->z.next_out = (unsigned char *)out;
         o->z.avail_out = OUT_BUFFER;
         deflate(&o->z, flush);
         o->sink->len += OUT_BUFFER - o->z.avail_out;

@@ -1,5 +1,4 @@
-/* generate_process.c - records of the start and end of a process, and system counters.
- */
+/* generate_process.c - records of the start and end of a process, and system counters. */
 #include "tools/gen_fake_trace/generate.h"
 
 #include <stdio.h>
@@ -11,20 +10,19 @@ static const char program[] = "python3";
 
 void write_rank_head(struct rank *r)
 {
-    const struct options *o = &r->plan->o;
+    const struct generate_format *f = r->plan->o.format;
     char text[64];
-    if (!o->format->version)
+    if (!f->version)
         return;
     write_hash(r, "HH", r->host, r->host_hash);
     snprintf(text, sizeof text, "%llu", (unsigned long long)r->pid);
     write_meta(r, "thread_name", text, "\"thread_name\"");
     write_hash(r, "SH", command, hash_text(command));
     write_hash(r, "SH", program, hash_text(program));
-    if (o->format->hash == HASH_HEX)
+    if (f->hash == HASH_HEX)
         write_path(r, (int64_t)r->plan->folder);
-    if (o->format->codes)
+    if (f->codes)
         write_meta(r, "CM", "time_metric", "\"US\"");
-    const struct generate_format *f = r->plan->o.format;
     struct event e = {.call = C_START, .id = r->next_id++, .ts = r->clock_us, .path = -1};
     r->budget--;
     r->events++;
@@ -80,7 +78,7 @@ void write_counters(struct rank *r)
     uint64_t user = rank_below(r, 1000), seen = 1 + rank_below(r, 40), us = jitter(r, 9);
     if (rank_spend(r)) {
         p = out_begin(r->out);
-        p += snprintf(p, LINE_ROOM,
+        p += snprintf(p, LINE_MAX_BYTES,
                       "{\"name\":\"cpu\",\"cat\":\"sys\",\"type\":7,\"ts\":%llu,\"ph\":2,\"pid\":0,"
                       "\"tid\":0,\"args\":{\"hhash\":%s,\"user_pct\":%.1f,\"system_pct\":%.1f,"
                       "\"idle_pct\":%.1f,\"iowait_pct\":0.5}}\n",
@@ -90,7 +88,7 @@ void write_counters(struct rank *r)
     }
     if (rank_spend(r)) {
         p = out_begin(r->out);
-        p += snprintf(p, LINE_ROOM,
+        p += snprintf(p, LINE_MAX_BYTES,
                       "{\"name\":\"__xstat64\",\"cat\":\"POSIX\",\"type\":3,\"ts\":%llu,\"ph\":3,"
                       "\"pid\":%llu,\"tid\":%llu,\"args\":{\"hhash\":%s,\"dft_cnt\":%llu,"
                       "\"dur_min\":%llu,\"dur_max\":%llu,\"dur_sum\":%llu}}\n",

@@ -25,7 +25,7 @@ struct twister *twister_new(uint64_t seed)
     return t;
 }
 
-static void turn(struct twister *t)
+static void make_words(struct twister *t)
 {
     const uint64_t low = (UINT64_C(1) << LOW_BITS) - 1;
     for (unsigned i = 0; i < WORDS; i++) {
@@ -39,7 +39,7 @@ static void turn(struct twister *t)
 uint64_t twister_next(struct twister *t)
 {
     if (t->at == WORDS)
-        turn(t);
+        make_words(t);
     uint64_t x = t->words[t->at++];
     x ^= x >> 29 & UINT64_C(0x5555555555555555);
     x ^= x << 17 & UINT64_C(0x71D67FFFEDA60000);

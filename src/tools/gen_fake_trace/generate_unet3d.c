@@ -13,7 +13,7 @@ static uint64_t vary(struct rank *r, uint64_t base)
     return (uint64_t)(base * (7 * one + 6 * (unsigned __int128)u) / (10 * one));
 }
 
-static uint64_t choose(struct rank *r, uint64_t n)
+static uint64_t draw_below(struct rank *r, uint64_t n)
 {
     return (uint64_t)((unsigned __int128)twister_next(r->twister) * n >> 64);
 }
@@ -72,16 +72,16 @@ static void write_call(struct rank *r, const char *name, uint64_t base_us, struc
 }
 
 /* Writes a call of open, close or fsync, which only has a return value. */
-static void call_plain(struct rank *r, const char *name, uint64_t base_us, uint64_t path,
-                       uint64_t ret)
+static void write_simple_call(struct rank *r, const char *name, uint64_t base_us, uint64_t path,
+                              uint64_t ret)
 {
     struct event e = {.path = (int64_t)path};
     event_add(&e, "ret", ARG_INT, ret);
     write_call(r, name, base_us, &e);
 }
 
-static void call_move(struct rank *r, const char *name, uint64_t base_us, uint64_t path,
-                      uint64_t bytes, uint64_t offset)
+static void write_transfer(struct rank *r, const char *name, uint64_t base_us, uint64_t path,
+                           uint64_t bytes, uint64_t offset)
 {
     struct event e = {.path = (int64_t)path};
     event_add(&e, "ret", ARG_INT, bytes);
@@ -90,7 +90,8 @@ static void call_move(struct rank *r, const char *name, uint64_t base_us, uint64
     write_call(r, name, base_us, &e);
 }
 
-static void compute(struct rank *r, const char *name, uint64_t share, uint64_t step)
+/* Writes a computation that lasts 1/share of a step. */
+static void write_compute(struct rank *r, const char *name, uint64_t share, uint64_t step)
 {
     struct event e = {.path = -1};
     event_add(&e, "epoch", ARG_INT, r->epoch);
@@ -98,16 +99,16 @@ static void compute(struct rank *r, const char *name, uint64_t share, uint64_t s
     write_call(r, name, r->plan->o.step_ms * 1000 / share, &e);
 }
 
-/* ---- what a process does --------------------------------------------------------------------- */
+/* ---- the work of a process ------------------------------------------------------------------- */
 
 static void read_file(struct rank *r, uint64_t path, uint64_t parts)
 {
     static const char *const reads[] = {"pread", "read", "fread"};
     uint64_t bytes = vary(r, 4096);
-    call_plain(r, "open", 5, path, 3);
+    write_simple_call(r, "open", 5, path, 3);
     for (uint64_t k = 0; k < parts; k++)
-        call_move(r, reads[k % 3], 20, path, bytes, k * bytes);
-    call_plain(r, "close", 3, path, 0);
+        write_transfer(r, reads[k % 3], 20, path, bytes, k * bytes);
+    write_simple_call(r, "close", 3, path, 0);
 }
 
 static void train_step(struct rank *r)
@@ -119,35 +120,35 @@ static void train_step(struct rank *r)
                   {"max_pool", 5}, {"upsample", 5},   {"dice_loss", 4},
                   {"backward", 4}, {"allreduce", 4},  {"optimizer_step", 8}};
     const struct options *o = &r->plan->o;
-    uint64_t path = o->shuffle ? choose(r, o->train_files) : rank_train_file(r, r->step);
-    read_file(r, path, 3 + choose(r, 3));
+    uint64_t path = o->shuffle ? draw_below(r, o->train_files) : rank_train_file(r, r->step);
+    read_file(r, path, 3 + draw_below(r, 3));
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        compute(r, layers[i].name, layers[i].share, r->step);
+        write_compute(r, layers[i].name, layers[i].share, r->step);
 }
 
-static void validate(struct rank *r)
+static void run_validation(struct rank *r)
 {
     const struct options *o = &r->plan->o;
     for (uint64_t k = 0; k < 10 && o->val_files; k++) {
         uint64_t path = o->train_files + k % o->val_files;
-        call_plain(r, "open", 5, path, 3);
-        call_move(r, "read", 20, path, vary(r, 4096), 0);
-        call_plain(r, "close", 3, path, 0);
-        compute(r, "val_forward", 5, k);
-        compute(r, "dice_loss", 4, k);
+        write_simple_call(r, "open", 5, path, 3);
+        write_transfer(r, "read", 20, path, vary(r, 4096), 0);
+        write_simple_call(r, "close", 3, path, 0);
+        write_compute(r, "val_forward", 5, k);
+        write_compute(r, "dice_loss", 4, k);
     }
 }
 
-static void save(struct rank *r)
+static void save_checkpoint(struct rank *r)
 {
-    uint64_t path = r->plan->checkpoint, parts = 10 + choose(r, 11);
-    call_plain(r, "open", 10, path, 5);
+    uint64_t path = r->plan->checkpoint, parts = 10 + draw_below(r, 11);
+    write_simple_call(r, "open", 10, path, 5);
     for (uint64_t k = 0; k < parts; k++) {
         uint64_t bytes = vary(r, 1 << 20);
-        call_move(r, k % 2 ? "write" : "pwrite", 50, path, bytes, k * bytes);
+        write_transfer(r, k % 2 ? "write" : "pwrite", 50, path, bytes, k * bytes);
     }
-    call_plain(r, "fsync", 200, path, 0);
-    call_plain(r, "close", 3, path, 0);
+    write_simple_call(r, "fsync", 200, path, 0);
+    write_simple_call(r, "close", 3, path, 0);
 }
 
 void unet3d_batch(struct rank *r)
@@ -162,9 +163,9 @@ void unet3d_batch(struct rank *r)
         train_step(r);
         if (++r->step == o->steps) {
             if (rank_is_due(o->validation_every, r->epoch))
-                validate(r);
+                run_validation(r);
             if (rank_is_due(o->checkpoint_every, r->epoch))
-                save(r);
+                save_checkpoint(r);
             r->step = 0;
             r->epoch++;
         }

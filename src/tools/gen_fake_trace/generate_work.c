@@ -1,7 +1,7 @@
 /* generate_work.c - the work of a process: training steps, validations, checkpoints. */
 #include "tools/gen_fake_trace/generate.h"
 
-static struct event enter(struct rank *r, enum call call, int64_t path)
+static struct event begin_event(struct rank *r, enum call call, int64_t path)
 {
     struct event e = {.call = call, .id = r->next_id++, .ts = r->clock_us, .path = path};
     if (r->depth < STACK)
@@ -9,7 +9,7 @@ static struct event enter(struct rank *r, enum call call, int64_t path)
     return e;
 }
 
-static void leave(struct rank *r, struct event *e)
+static void end_event(struct rank *r, struct event *e)
 {
     r->clock_us += 1 + rank_below(r, 3);
     e->dur = r->clock_us - e->ts;
@@ -110,30 +110,30 @@ static void add_step(const struct rank *r, struct event *e)
     event_add(e, "step", ARG_PYTHON, r->step);
 }
 
-static void fetch(struct rank *r, uint64_t path)
+static void fetch_sample(struct rank *r, uint64_t path)
 {
     uint64_t bytes = (1 + rank_below(r, 4096)) * 4096, parts = 3 + rank_below(r, 3);
     r->tid = r->pid + 1;
-    struct event block = enter(r, C_FETCH, -1);
-    struct event open = enter(r, C_READER_OPEN, (int64_t)path);
+    struct event block = begin_event(r, C_FETCH, -1);
+    struct event open = begin_event(r, C_READER_OPEN, (int64_t)path);
     add_step(r, &open);
     bool stream = rank_below(r, 5) == 0;
     if (stream)
         read_stream(r, path, parts, bytes);
-    leave(r, &open);
-    struct event get = enter(r, C_READER_READ, (int64_t)path);
+    end_event(r, &open);
+    struct event get = begin_event(r, C_READER_READ, (int64_t)path);
     add_step(r, &get);
     event_add(&get, "image_idx", ARG_PYTHON, path);
     event_add(&get, "image_size", ARG_PYTHON, parts * bytes);
     if (!stream)
         read_shard(r, path, parts, bytes);
-    leave(r, &get);
+    end_event(r, &get);
     add_step(r, &block);
     event_add(&block, "image_idx", ARG_PYTHON, path);
-    leave(r, &block);
+    end_event(r, &block);
 }
 
-static void compute(struct rank *r, enum call call, uint64_t us)
+static void launch_kernel(struct rank *r, enum call call, uint64_t us)
 {
     struct event e = {.call = call, .path = -1};
     add_step(r, &e);
@@ -149,20 +149,20 @@ static void train_step(struct rank *r)
 {
     const struct options *o = &r->plan->o;
     uint64_t path = o->shuffle ? rank_below(r, o->train_files) : rank_train_file(r, r->step);
-    fetch(r, path);
+    fetch_sample(r, path);
     r->tid = r->pid;
-    struct event block = enter(r, C_TRAIN, -1);
+    struct event block = begin_event(r, C_TRAIN, -1);
     uint64_t us = o->step_ms * 1000;
     for (enum call call = C_CONV3D; call <= C_OPTIMIZER; call++)
-        compute(r, call, us / (call == C_OPTIMIZER ? 8 : call >= C_DICE_LOSS ? 4 : 5));
+        launch_kernel(r, call, us / (call == C_OPTIMIZER ? 8 : call >= C_DICE_LOSS ? 4 : 5));
     add_step(r, &block);
     event_add(&block, "image_idx", ARG_PYTHON, path);
-    leave(r, &block);
+    end_event(r, &block);
     if (r->step % 16 == 0)
         write_counters(r);
 }
 
-static void validation(struct rank *r)
+static void run_validation(struct rank *r)
 {
     const struct options *o = &r->plan->o;
     for (uint64_t k = 0; k < 10 && o->val_files; k++) {
@@ -170,19 +170,19 @@ static void validation(struct rank *r)
         r->tid = r->pid + 1;
         read_shard(r, path, 1, 65536);
         r->tid = r->pid;
-        struct event block = enter(r, C_VALID, -1);
-        compute(r, C_VAL_FORWARD, o->step_ms * 1000 / 5);
-        compute(r, C_DICE_LOSS, o->step_ms * 1000 / 10);
+        struct event block = begin_event(r, C_VALID, -1);
+        launch_kernel(r, C_VAL_FORWARD, o->step_ms * 1000 / 5);
+        launch_kernel(r, C_DICE_LOSS, o->step_ms * 1000 / 10);
         add_step(r, &block);
-        leave(r, &block);
+        end_event(r, &block);
     }
 }
 
-static void checkpoint(struct rank *r)
+static void save_checkpoint(struct rank *r)
 {
     uint64_t path = r->plan->checkpoint, fd = 5, offset = 0, parts = 10 + rank_below(r, 11);
     r->tid = r->pid + 1;
-    struct event block = enter(r, C_CHECKPOINT, (int64_t)path);
+    struct event block = begin_event(r, C_CHECKPOINT, (int64_t)path);
     posix_call(r, C_MKDIR, r->plan->folder, 0, 60);
     posix_open(r, path, 577, fd);
     for (uint64_t k = 0; k < parts; k++) {
@@ -198,16 +198,16 @@ static void checkpoint(struct rank *r)
     posix_call(r, C_FSYNC, path, fd, 2000);
     posix_call(r, C_CLOSE, path, fd, 3);
     event_add(&block, "epoch", ARG_PYTHON, r->epoch);
-    leave(r, &block);
+    end_event(r, &block);
 }
 
 static void end_epoch(struct rank *r)
 {
     const struct options *o = &r->plan->o;
     if (rank_is_due(o->validation_every, r->epoch))
-        validation(r);
+        run_validation(r);
     if (rank_is_due(o->checkpoint_every, r->epoch))
-        checkpoint(r);
+        save_checkpoint(r);
     r->tid = r->pid;
     struct event e = {.call = C_EPOCH, .id = r->epoch_id, .ts = r->epoch_begin_us, .path = -1};
     r->depth = 0;

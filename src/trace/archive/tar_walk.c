@@ -23,17 +23,18 @@ enum walk_state { WALK_HEADER, WALK_RECORDS, WALK_NAME, WALK_MAP };
 struct trace_tar {
     enum walk_state state;
     uint64_t at;    /* text offset of the next byte */
-    size_t need;    /* size of the piece that is being collected */
-    size_t padding; /* bytes to skip after it */
-    struct buf piece;
+    size_t need;    /* bytes to collect: a header, its records or a block of its map */
+    size_t padding; /* bytes to skip after them */
+    struct buf collected;
     /* From records before the header of a member: */
-    struct buf longer; /* its name; empty: it is in the header */
-    bool sized, timed, sparse, named;
-    uint64_t longer_size;
+    struct buf long_name; /* empty: the name is in the header */
+    bool has_size, has_time, is_sparse;
+    bool has_sparse_name; /* the name is that of a sparse file, which replaces others */
+    uint64_t record_size;
     int64_t time_s;
     struct buf name; /* of the reported member */
     struct trace_tar_member member;
-    const char *why; /* error message, if the archive is corrupt */
+    const char *error; /* message, if the archive is corrupt */
 };
 
 struct trace_tar *trace_tar_new(void)
@@ -48,8 +49,8 @@ void trace_tar_free(struct trace_tar *t)
 {
     if (!t)
         return;
-    buf_done(&t->piece);
-    buf_done(&t->longer);
+    buf_done(&t->collected);
+    buf_done(&t->long_name);
     buf_done(&t->name);
     free(t);
 }
@@ -67,18 +68,18 @@ const char *trace_tar_kind_name(enum trace_tar_kind kind)
 
 const char *trace_tar_error(const struct trace_tar *t)
 {
-    return t->why;
+    return t->error;
 }
 
-static int corrupt(struct trace_tar *t, const char *why)
+static int set_corrupt(struct trace_tar *t, const char *error)
 {
-    t->why = why;
+    t->error = error;
     return ERR_CORRUPT;
 }
 
 bool trace_tar_is_between_members(const struct trace_tar *t)
 {
-    return t->state == WALK_HEADER && !t->piece.len && !t->longer.len && !t->sized;
+    return t->state == WALK_HEADER && !t->collected.len && !t->long_name.len && !t->has_size;
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -108,20 +109,20 @@ static bool parse_number(const char *field, size_t len, uint64_t *ret)
     return i == len || field[i] == ' ' || field[i] == '\0';
 }
 
-/* Some old programs sum signed bytes. */
-static bool has_checksum(const struct header *h)
+/* Returns true if the checksum is right. Some old programs sum signed bytes. */
+static bool checksum_fits(const struct header *h)
 {
     const unsigned char *byte = (const unsigned char *)h;
     const size_t from = offsetof(struct header, checksum), to = from + sizeof(h->checksum);
     uint64_t stored;
-    int64_t sum = 0, of_signed = 0;
+    int64_t sum = 0, signed_sum = 0;
     for (size_t i = 0; i < BLOCK; i++) {
         bool own = i >= from && i < to;
         sum += own ? ' ' : byte[i];
-        of_signed += own ? ' ' : (signed char)byte[i];
+        signed_sum += own ? ' ' : (signed char)byte[i];
     }
     return parse_number(h->checksum, sizeof(h->checksum), &stored) &&
-           ((int64_t)stored == sum || (int64_t)stored == of_signed);
+           ((int64_t)stored == sum || (int64_t)stored == signed_sum);
 }
 
 static struct text field_text(const char *field, size_t len)
@@ -131,8 +132,9 @@ static struct text field_text(const char *field, size_t len)
 
 /* ---- records before a header ----------------------------------------------------------------- */
 
-/* Parses "<length> key=value\n"; the length includes its own digits. */
-static bool take_record(struct text *records, struct text *key, struct text *value)
+/* Removes the first record from `records`, "<length> key=value\n"; the length includes its own
+ * digits. */
+static bool next_record(struct text *records, struct text *key, struct text *value)
 {
     struct text digits, rest = *records;
     uint64_t len;
@@ -145,41 +147,39 @@ static bool take_record(struct text *records, struct text *key, struct text *val
     return text_split(value, '=', key) && value->ptr;
 }
 
-static int take_records(struct trace_tar *t)
+static int set_long_name(struct trace_tar *t, const char *field, size_t len)
 {
-    struct text records = {t->piece.data, t->piece.len}, key, value, seconds;
+    buf_clear(&t->long_name);
+    buf_text(&t->long_name, field_text(field, len));
+    return t->long_name.error;
+}
+
+static int read_records(struct trace_tar *t)
+{
+    struct text records = {t->collected.data, t->collected.len}, key, value, seconds;
     uint64_t time;
     while (records.len) {
-        if (!take_record(&records, &key, &value))
-            return corrupt(t, "an invalid pax record");
-        bool of_sparse = text_eq(key, TEXT("GNU.sparse.name"));
-        t->sparse = t->sparse || text_starts(key, TEXT("GNU.sparse"));
-        if (of_sparse || (text_eq(key, TEXT("path")) && !t->named)) {
-            t->named = of_sparse; /* "path" is then a generated name */
-            buf_clear(&t->longer);
-            buf_text(&t->longer, field_text(value.ptr, value.len));
+        if (!next_record(&records, &key, &value))
+            return set_corrupt(t, "an invalid pax record");
+        bool sparse_name = text_eq(key, TEXT("GNU.sparse.name"));
+        t->is_sparse = t->is_sparse || text_starts(key, TEXT("GNU.sparse"));
+        if (sparse_name || (text_eq(key, TEXT("path")) && !t->has_sparse_name)) {
+            t->has_sparse_name = sparse_name; /* "path" is then a generated name */
+            set_long_name(t, value.ptr, value.len);
         } else if (text_eq(key, TEXT("size"))) {
-            t->sized = true;
-            if (num_parse_u64(value, &t->longer_size) < 0)
-                return corrupt(t, "an invalid pax record");
+            t->has_size = true;
+            if (num_parse_u64(value, &t->record_size) < 0)
+                return set_corrupt(t, "an invalid pax record");
         } else if (text_eq(key, TEXT("mtime"))) {
             /* The fraction of the seconds is ignored, and so are invalid numbers. */
             if (text_split(&value, '.', &seconds) && num_parse_u64(seconds, &time) == 0 &&
                 time >> 40 == 0) {
-                t->timed = true;
+                t->has_time = true;
                 t->time_s = (int64_t)time;
             }
         }
     }
-    return t->longer.error;
-}
-
-/* In the GNU format, the record is the name, with a NUL, which may only be in the padding. */
-static int take_name(struct trace_tar *t)
-{
-    buf_clear(&t->longer);
-    buf_text(&t->longer, field_text(t->piece.data, t->piece.len));
-    return t->longer.error;
+    return t->long_name.error;
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -189,13 +189,13 @@ static void collect_next(struct trace_tar *t, enum walk_state state, size_t need
     t->state = state;
     t->need = need;
     t->padding = (size_t)(-need % BLOCK);
-    buf_clear(&t->piece);
+    buf_clear(&t->collected);
 }
 
 static int skip_text(struct trace_tar *t, uint64_t size)
 {
     if (size > INT64_MAX - 2 * BLOCK - t->at)
-        return corrupt(t, "it is truncated"); /* no file is that large */
+        return set_corrupt(t, "it is truncated"); /* no file is that large */
     t->at += (size + BLOCK - 1) / BLOCK * BLOCK;
     return 0;
 }
@@ -219,18 +219,18 @@ static size_t normalise_path(char *name, size_t len)
 
 static struct text stored_name(const struct trace_tar *t, const struct header *h)
 {
-    if (t->longer.len)
-        return (struct text){t->longer.data, t->longer.len};
+    if (t->long_name.len)
+        return (struct text){t->long_name.data, t->long_name.len};
     return field_text(h->name, sizeof(h->name));
 }
 
 /* Sets the name as tar would extract it: without a leading "/" or "./", a trailing "/", and empty
  * components. */
-static int put_name(struct trace_tar *t, const struct header *h)
+static int set_name(struct trace_tar *t, const struct header *h)
 {
     struct text name;
     buf_clear(&t->name);
-    if (!t->longer.len && memcmp(h->magic, "ustar", sizeof(h->magic)) == 0 && *h->prefix) {
+    if (!t->long_name.len && memcmp(h->magic, "ustar", sizeof(h->magic)) == 0 && *h->prefix) {
         buf_text(&t->name, field_text(h->prefix, sizeof(h->prefix)));
         buf_putc(&t->name, '/');
     }
@@ -252,7 +252,7 @@ static int put_name(struct trace_tar *t, const struct header *h)
     return 0;
 }
 
-static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct header *h)
+static enum trace_tar_kind member_kind(const struct trace_tar *t, const struct header *h)
 {
     switch (h->type) {
     case '\0':
@@ -260,7 +260,7 @@ static enum trace_tar_kind kind_of(const struct trace_tar *t, const struct heade
     case '7':
         if (text_ends(stored_name(t, h), TEXT("/"))) /* directories of the V7 format */
             return TRACE_TAR_DIRECTORY;
-        return t->sparse ? TRACE_TAR_SPARSE : TRACE_TAR_FILE;
+        return t->is_sparse ? TRACE_TAR_SPARSE : TRACE_TAR_FILE;
     case '1':
     case '2':
         return TRACE_TAR_LINK;
@@ -279,27 +279,27 @@ static int report_member(struct trace_tar *t, struct trace_tar_member *ret)
     int rc = skip_text(t, t->member.size);
     if (rc < 0)
         return rc;
-    buf_clear(&t->longer);
-    t->sized = t->timed = t->sparse = t->named = false;
+    buf_clear(&t->long_name);
+    t->has_size = t->has_time = t->is_sparse = t->has_sparse_name = false;
     collect_next(t, WALK_HEADER, BLOCK);
     *ret = t->member;
     return 1;
 }
 
-static int take_member(struct trace_tar *t, const struct header *h, uint64_t size,
+static int read_member(struct trace_tar *t, const struct header *h, uint64_t size,
                        struct trace_tar_member *ret)
 {
     uint64_t mtime;
-    int rc = put_name(t, h);
+    int rc = set_name(t, h);
     if (rc < 0)
         return rc;
     if (!parse_number(h->mtime, sizeof(h->mtime), &mtime) || mtime >> 40)
         mtime = 0;
-    t->member.kind = kind_of(t, h);
+    t->member.kind = member_kind(t, h);
     /* Links, directories and devices have no text, whatever the size in their headers. */
     bool empty = h->type >= '1' && h->type <= '6';
-    t->member.size = empty ? 0 : t->sized ? t->longer_size : size;
-    t->member.mtime_s = t->timed ? t->time_s : (int64_t)mtime;
+    t->member.size = empty ? 0 : t->has_size ? t->record_size : size;
+    t->member.mtime_s = t->has_time ? t->time_s : (int64_t)mtime;
     if (h->type == 'S' && ((const char *)h)[SPARSE_HEADER_CONTINUES]) {
         collect_next(t, WALK_MAP, BLOCK);
         return 0;
@@ -307,51 +307,52 @@ static int take_member(struct trace_tar *t, const struct header *h, uint64_t siz
     return report_member(t, ret);
 }
 
-static int take_header(struct trace_tar *t, struct trace_tar_member *ret)
+static int read_header(struct trace_tar *t, struct trace_tar_member *ret)
 {
     struct header h;
     uint64_t size;
-    memcpy(&h, t->piece.data, BLOCK);
+    memcpy(&h, t->collected.data, BLOCK);
     static const char zeros[BLOCK];
     if (memcmp(&h, zeros, BLOCK) == 0) {
-        buf_clear(&t->piece);
+        buf_clear(&t->collected);
         return ERR_END;
     }
-    if (!has_checksum(&h))
-        return corrupt(t, t->at == BLOCK
-                              ? "it is not a tar archive, or compressed in an unsupported way"
-                              : "a corrupt header");
+    if (!checksum_fits(&h))
+        return set_corrupt(t, t->at == BLOCK
+                                  ? "it is not a tar archive, or compressed in an unsupported way"
+                                  : "a corrupt header");
     if (!parse_number(h.size, sizeof(h.size), &size))
-        return corrupt(t, "an invalid size");
+        return set_corrupt(t, "an invalid size");
     bool records = h.type == 'x' || h.type == 'X', name = h.type == 'L';
     if (!records && !name && h.type != 'K' && h.type != 'g')
-        return take_member(t, &h, size, ret);
+        return read_member(t, &h, size, ret);
     collect_next(t, WALK_HEADER, BLOCK);
     if (!records && !name)
         return skip_text(t, size);
     if (!size || size > RECORDS_MAX)
-        return corrupt(t, size ? "a name record is too long" : "a name record is empty");
+        return set_corrupt(t, size ? "a name record is too long" : "a name record is empty");
     collect_next(t, records ? WALK_RECORDS : WALK_NAME,
                  (size_t)(records ? size : size + -size % BLOCK));
     return 0;
 }
 
-/* Processes a complete piece. Returns 1 if a member is reported. */
-static int take_piece(struct trace_tar *t, struct trace_tar_member *ret)
+/* Processes the collected bytes. Returns 1 if a member is reported. */
+static int process_collected(struct trace_tar *t, struct trace_tar_member *ret)
 {
     int rc;
     t->at += t->padding;
     t->padding = 0;
     switch (t->state) {
     case WALK_HEADER:
-        return take_header(t, ret);
+        return read_header(t, ret);
     case WALK_MAP:
-        if (!t->piece.data[SPARSE_BLOCK_CONTINUES])
+        if (!t->collected.data[SPARSE_BLOCK_CONTINUES])
             return report_member(t, ret);
         collect_next(t, WALK_MAP, BLOCK);
         return 0;
-    default:
-        rc = t->state == WALK_RECORDS ? take_records(t) : take_name(t);
+    default: /* In the GNU format, the record is the name, whose NUL may be in the padding. */
+        rc = t->state == WALK_RECORDS ? read_records(t)
+                                      : set_long_name(t, t->collected.data, t->collected.len);
         collect_next(t, WALK_HEADER, BLOCK);
         return rc;
     }
@@ -361,13 +362,13 @@ int trace_tar_next(struct trace_tar *t, const char *text, size_t len, struct tra
 {
     const uint64_t from = t->at;
     while (t->at - from < len) {
-        size_t used = (size_t)(t->at - from), left = t->need - t->piece.len;
+        size_t used = (size_t)(t->at - from), left = t->need - t->collected.len;
         size_t n = len - used < left ? len - used : left;
-        buf_append(&t->piece, text + used, n);
-        if (t->piece.error)
-            return t->piece.error;
+        buf_append(&t->collected, text + used, n);
+        if (t->collected.error)
+            return t->collected.error;
         t->at += n;
-        int rc = n == left ? take_piece(t, ret) : 0;
+        int rc = n == left ? process_collected(t, ret) : 0;
         if (rc != 0)
             return rc;
     }

@@ -19,7 +19,7 @@ void window_compressor_free(struct window_compressor *p);
 /* ---- lists ----------------------------------------------------------------------------------- */
 struct checkpoints {
     VEC(struct trace_checkpoint) list;
-    size_t windows_freed; /* the windows of the first checkpoints, this many, are freed */
+    size_t windows_freed; /* number of checkpoints from the first on whose windows are freed */
     struct window_compressor *compressor;
 };
 int checkpoints_add(struct checkpoints *c, const struct trace_checkpoint *at, const uint8_t *window,

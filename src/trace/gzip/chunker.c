@@ -5,7 +5,7 @@
  * nominal end and continues in small steps until the end of the last line, and the line after it,
  * are known.
  */
-#include "trace/gzip/chunker.h"
+#include "trace/gzip/chunk_pool.h"
 #include "trace/gzip/reader.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -21,15 +21,16 @@
 struct trace_chunker {
     struct trace_reader *reader;
     uint64_t size;
-    uint64_t start;       /* text offset of buf[0]: the start of the chunk's first line */
-    uint64_t last_number; /* of the last chunk that was final, plus one */
-    uint64_t skip;        /* text bytes to discard first */
+    uint64_t start;      /* text offset of buf[0]: the start of the chunk's first line */
+    uint64_t min_number; /* number of the last final chunk, plus one */
+    uint64_t skip;       /* text bytes to discard first */
     char *buf;
     size_t len, cap;
-    size_t line;     /* a line start: no line before it is too long */
-    size_t searched; /* there is no newline between the nominal end and this */
-    size_t shown;    /* bytes of the provisional chunk delivered last */
-    bool discarding; /* the rest of an over-long line is being skipped */
+    /* offsets in buf */
+    size_t line;      /* a line start: no line before it is too long */
+    size_t searched;  /* there is no newline between the nominal end and this */
+    size_t delivered; /* end of the provisional chunk delivered last */
+    bool discarding;  /* the rest of an over-long line is being skipped */
 };
 
 int trace_chunker_new(struct trace_reader *r, uint64_t chunk_size, uint64_t skip_to,
@@ -53,20 +54,20 @@ void trace_chunker_free(struct trace_chunker *c)
 {
     if (!c)
         return;
-    chunk_pool_give(c->buf, c->cap);
+    chunk_pool_free(c->buf, c->cap);
     chunk_pool_leave();
     free(c);
 }
 
 void trace_chunk_done(struct trace_chunk *chunk)
 {
-    chunk_pool_give(chunk->text, chunk->cap);
+    chunk_pool_free(chunk->text, chunk->cap);
     memset(chunk, 0, sizeof(*chunk));
 }
 
 int trace_chunk_copy(struct text text, struct trace_chunk *ret)
 {
-    char *copy = chunk_pool_take(text.len + PADDING, &ret->cap);
+    char *copy = chunk_pool_alloc(text.len + PADDING, &ret->cap);
 
     if (!copy)
         return -ENOMEM;
@@ -79,14 +80,14 @@ int trace_chunk_copy(struct text text, struct trace_chunk *ret)
 
 /* ---- filling the buffer ---------------------------------------------------------------------- */
 
-static int make_room(struct trace_chunker *c, size_t room)
+static int reserve_buffer(struct trace_chunker *c, size_t more)
 {
-    size_t need = c->len + room + PADDING, cap = c->cap;
+    size_t need = c->len + more + PADDING, cap = c->cap;
     if (need <= cap)
         return 0;
     if (!c->buf) {
         size_t usual = (c->size < STEP_MAX ? (size_t)c->size : STEP_MAX) + 2 * STEP;
-        c->buf = chunk_pool_take(need > usual ? need : usual, &c->cap);
+        c->buf = chunk_pool_alloc(need > usual ? need : usual, &c->cap);
         return c->buf ? 0 : -ENOMEM;
     }
     while (cap < need)
@@ -111,7 +112,7 @@ static int fill_buffer(struct trace_chunker *c, bool finish)
     uint64_t end = nominal_end(c);
     uint64_t left = c->len < end ? end - c->len : 0;
     size_t want = left < STEP ? STEP : left < STEP_MAX ? (size_t)left : STEP_MAX;
-    int rc = make_room(c, want);
+    int rc = reserve_buffer(c, want);
     if (rc < 0)
         return rc;
     ssize_t n = trace_reader_read(c->reader, c->buf + c->len, want);
@@ -130,11 +131,11 @@ static void drop_front(struct trace_chunker *c, size_t len)
     memmove(c->buf, c->buf + len, c->len - len);
     c->len -= len;
     c->start += len;
-    c->line = c->searched = c->shown = 0;
+    c->line = c->searched = c->delivered = 0;
 }
 
 /* Discards text before the first requested line, or the rest of an over-long line. Returns as
- * fill. */
+ * fill_buffer. */
 static int discard_text(struct trace_chunker *c, bool finish)
 {
     while (c->skip || c->discarding) {
@@ -155,7 +156,7 @@ static int discard_text(struct trace_chunker *c, bool finish)
     return 1;
 }
 
-/* ---- ends of chunks -- ---------------------------------------------------------------------- */
+/* ---- ends of chunks -------------------------------------------------------------------------- */
 
 /* Returns true if a line is longer than allowed; c->line is its start. */
 static bool line_too_long(struct trace_chunker *c)
@@ -217,10 +218,10 @@ static size_t find_end(struct trace_chunker *c)
 /* ---- delivery -------------------------------------------------------------------------------- */
 
 /* Numbers ascend even if an over-long line has ended a chunk early. */
-static uint64_t number_of(const struct trace_chunker *c)
+static uint64_t chunk_number(const struct trace_chunker *c)
 {
     uint64_t number = c->start / c->size;
-    return number < c->last_number ? c->last_number : number;
+    return number < c->min_number ? c->min_number : number;
 }
 
 /* Delivers the buffer up to `len`; the text from `next` on is moved to a new buffer. */
@@ -228,26 +229,22 @@ static int deliver_buffer(struct trace_chunker *c, size_t len, size_t next, stru
 {
     struct trace_chunker after = *c;
     after.start += next;
-    after.last_number = number_of(c) + 1;
+    after.min_number = chunk_number(c) + 1;
     after.buf = NULL;
-    after.len = after.cap = after.line = after.searched = after.shown = 0;
+    after.len = after.cap = after.line = after.searched = after.delivered = 0;
     if (next < c->len) {
-        if (make_room(&after, c->len - next) < 0)
+        if (reserve_buffer(&after, c->len - next) < 0)
             return -ENOMEM;
         memcpy(after.buf, c->buf + next, c->len - next);
         after.len = c->len - next;
     }
-    *ret = (struct trace_chunk){number_of(c), c->start, c->buf, len, c->cap, true};
+    *ret = (struct trace_chunk){chunk_number(c), c->start, c->buf, len, c->cap, true};
     memset(ret->text + len, 0, PADDING);
     *c = after;
     return 0;
 }
 
-static int deliver(struct trace_chunker *c, size_t len, struct trace_chunk *ret)
-{
-    return deliver_buffer(c, len, len, ret);
-}
-
+/* Delivers the buffer up to an over-long line, which is replaced by LONG_MARK. */
 static int deliver_long(struct trace_chunker *c, struct trace_chunk *ret)
 {
     struct trace_damage damage = {TRACE_DAMAGE_LINE, 0, 0, c->start + c->line};
@@ -271,16 +268,12 @@ static int deliver_provisional(struct trace_chunker *c, struct trace_chunk *ret)
 {
     const char *newline = c->len ? memrchr(c->buf, '\n', c->len) : NULL;
     size_t len = newline ? (size_t)(newline - c->buf) + 1 : 0;
-    if (len == c->shown)
+    if (len == c->delivered)
         return ERR_END;
-    char *copy = malloc(len + PADDING);
-    if (!copy)
-        return -ENOMEM;
-    memcpy(copy, c->buf, len);
-    memset(copy + len, 0, PADDING);
-    c->shown = len;
-    *ret = (struct trace_chunk){number_of(c), c->start, copy, len, len + PADDING, false};
-    return 0;
+    *ret = (struct trace_chunk){.number = chunk_number(c), .text_offset = c->start};
+    int rc = trace_chunk_copy((struct text){c->buf, len}, ret);
+    c->delivered = rc < 0 ? c->delivered : len;
+    return rc;
 }
 
 int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk *ret)
@@ -293,12 +286,12 @@ int trace_chunker_next(struct trace_chunker *c, bool finish, struct trace_chunk 
             return deliver_long(c, ret);
         size_t end = rc > 0 && c->len ? find_end(c) : 0;
         if (end)
-            return deliver(c, end, ret);
+            return deliver_buffer(c, end, end, ret);
         rc = rc > 0 ? fill_buffer(c, finish) : 0;
         if (rc < 0)
             return rc;
         if (rc == 0 && finish)
-            return c->len ? deliver(c, c->len, ret) : ERR_END;
+            return c->len ? deliver_buffer(c, c->len, c->len, ret) : ERR_END;
         if (rc == 0)
             return deliver_provisional(c, ret);
     }

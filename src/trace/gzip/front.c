@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#define LOOKED_AT 4096
+#define FRONT_BYTES 4096
 #define ZEROS_MAX (16u << 20) /* no text begins with more */
 #define TAR_HEADER 512
 
@@ -29,7 +29,7 @@ static int is_tar(const char *p, size_t len)
     return rc == -ENOMEM ? rc : rc == 0 || rc == 1;
 }
 
-static size_t zeros(const char *p, size_t len)
+static size_t count_zeros(const char *p, size_t len)
 {
     size_t n = 0;
     while (n < len && !p[n])
@@ -39,18 +39,18 @@ static size_t zeros(const char *p, size_t len)
 
 int front_is_text(struct trace_reader *r)
 {
-    char look[LOOKED_AT];
-    ssize_t n = input_pread(&r->in, look, sizeof look, 0);
-    int rc = n > 0 ? is_tar(look, (size_t)n) : 0;
+    char front[FRONT_BYTES];
+    ssize_t n = input_pread(&r->in, front, sizeof front, 0);
+    int rc = n > 0 ? is_tar(front, (size_t)n) : 0;
     if (rc)
         return rc;
     uint64_t at = 0;
     while (n > 0 && at < ZEROS_MAX) {
-        size_t skipped = zeros(look, (size_t)n);
+        size_t skipped = count_zeros(front, (size_t)n);
         if (!skipped)
-            return is_text(look, (size_t)n);
+            return is_text(front, (size_t)n);
         at += skipped;
-        n = input_pread(&r->in, look, sizeof look, at);
+        n = input_pread(&r->in, front, sizeof front, at);
     }
     return n < 0 || (n == 0 && !r->finished) ? -EAGAIN : 0;
 }

@@ -16,7 +16,7 @@ struct bits {
 
 /* Returns up to 16 bits from `at` on. Bits beyond the end are zero: the caller checks `at`
  * afterwards. */
-static inline unsigned peek(const struct bits *b, unsigned count)
+static inline unsigned peek_bits(const struct bits *b, unsigned count)
 {
     uint64_t byte = b->at >> 3, have = b->end >> 3;
     uint32_t v = 0;
@@ -29,14 +29,14 @@ static inline unsigned peek(const struct bits *b, unsigned count)
     return (v >> (b->at & 7)) & ((1u << count) - 1);
 }
 
-static unsigned take(struct bits *b, unsigned count)
+static unsigned read_bits(struct bits *b, unsigned count)
 {
-    unsigned v = peek(b, count);
+    unsigned v = peek_bits(b, count);
     b->at += count;
     return v;
 }
 
-static unsigned reverse(unsigned code, unsigned len)
+static unsigned reverse_bits(unsigned code, unsigned len)
 {
     unsigned r = 0;
     for (; len; len--, code >>= 1)
@@ -73,7 +73,7 @@ static int length_table(struct bits *b, unsigned ncode, uint8_t table[128])
     uint8_t lens[19] = {0};
     uint16_t next[17];
     for (unsigned i = 0; i < ncode; i++)
-        lens[order[i]] = (uint8_t)take(b, 3);
+        lens[order[i]] = (uint8_t)read_bits(b, 3);
     if (b->at > b->end)
         return -EAGAIN;
     if (!code_starts(lens, 19, false, next))
@@ -81,7 +81,7 @@ static int length_table(struct bits *b, unsigned ncode, uint8_t table[128])
     for (unsigned s = 0; s < 19; s++) {
         if (!lens[s])
             continue;
-        for (unsigned c = reverse(next[lens[s]]++, lens[s]); c < 128; c += 1u << lens[s])
+        for (unsigned c = reverse_bits(next[lens[s]]++, lens[s]); c < 128; c += 1u << lens[s])
             table[c] = (uint8_t)(s << 3 | lens[s]);
     }
     return 0;
@@ -94,7 +94,7 @@ static int read_lengths(struct bits *b, const uint8_t table[128], uint8_t *lens,
         uint8_t base, extra;
     } run[3] = {{3, 2}, {3, 3}, {11, 7}};
     for (unsigned have = 0; have < total;) {
-        unsigned entry = table[peek(b, 7)], symbol = entry >> 3;
+        unsigned entry = table[peek_bits(b, 7)], symbol = entry >> 3;
         b->at += entry & 7;
         if (symbol < 16) {
             if (b->at > b->end)
@@ -102,7 +102,7 @@ static int read_lengths(struct bits *b, const uint8_t table[128], uint8_t *lens,
             lens[have++] = (uint8_t)symbol;
             continue;
         }
-        unsigned n = run[symbol - 16].base + take(b, run[symbol - 16].extra);
+        unsigned n = run[symbol - 16].base + read_bits(b, run[symbol - 16].extra);
         if (b->at > b->end)
             return -EAGAIN;
         if (have + n > total || (symbol == 16 && have == 0))
@@ -117,7 +117,7 @@ static int parse_dynamic(struct bits *b, struct block *ret)
 {
     uint8_t table[128], lens[286 + 30];
     uint16_t start[17];
-    unsigned nlen = take(b, 5) + 257, ndist = take(b, 5) + 1, ncode = take(b, 4) + 4;
+    unsigned nlen = read_bits(b, 5) + 257, ndist = read_bits(b, 5) + 1, ncode = read_bits(b, 4) + 4;
     if (b->at > b->end)
         return -EAGAIN;
     if (nlen > 286 || ndist > 30)
@@ -134,7 +134,7 @@ static int parse_dynamic(struct bits *b, struct block *ret)
     for (unsigned i = 0; i < 256; i++)
         code += lens[i] == lens[256];
     ret->end_len = lens[256];
-    ret->end_code = (uint16_t)reverse(code, lens[256]);
+    ret->end_code = (uint16_t)reverse_bits(code, lens[256]);
     return 0;
 }
 
@@ -143,7 +143,7 @@ static int parse_stored(struct bits *b)
     b->at = (b->at + 7) & ~7ull;
     if (b->at + 32 > b->end)
         return -EAGAIN;
-    unsigned len = take(b, 16), complement = take(b, 16);
+    unsigned len = read_bits(b, 16), complement = read_bits(b, 16);
     return (len ^ complement) == 0xffff ? 0 : ERR_CORRUPT;
 }
 
@@ -153,8 +153,8 @@ int block_parse(const uint8_t *data, size_t len, unsigned bit, struct block *ret
     if (b.at + 3 > b.end)
         return -EAGAIN;
     memset(ret, 0, sizeof(*ret));
-    ret->last = take(&b, 1);
-    ret->type = (uint8_t)take(&b, 2);
+    ret->last = read_bits(&b, 1);
+    ret->type = (uint8_t)read_bits(&b, 2);
     switch (ret->type) {
     case BLOCK_STORED:
         return parse_stored(&b);

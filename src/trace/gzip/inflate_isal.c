@@ -4,7 +4,6 @@
  * last: ISA-L gets a copy of the byte that starts the block, with the first bit of the header set.
  * For the next block ISA-L is started again with the 32 KiB of text before it, which costs some
  * microseconds.
- *
  */
 #include "trace/gzip/inflate.h"
 #include <stdlib.h>

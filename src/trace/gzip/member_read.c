@@ -55,7 +55,8 @@ static int begin_search(struct trace_reader *r, uint64_t from)
     return 1;
 }
 
-static int damaged(struct trace_reader *r)
+/* Records that the present block is corrupt. */
+static int skip_corrupt_data(struct trace_reader *r)
 {
     if (r->in.error)
         return 0;
@@ -135,7 +136,7 @@ static int step_member(struct trace_reader *r, struct output *out)
     size_t have = member_skip_padding(r);
     if (!have)
         return 0;
-    int taken = piece_take(r, false, input_offset(&r->in) * 8);
+    int taken = piece_begin(r, false, input_offset(&r->in) * 8);
     if (taken)
         return taken;
     int len = member_parse_header(r->in.buf + r->in.pos, have);
@@ -155,14 +156,14 @@ static int step_member(struct trace_reader *r, struct output *out)
 static int step_block(struct trace_reader *r)
 {
     struct inflate *f = r->inflate;
-    int rc = piece_take(r, true, f->bit);
+    int rc = piece_begin(r, true, f->bit);
     if (rc)
         return rc;
     rc = inflate_block_begin(f);
     if (rc == -EAGAIN)
         return 0;
     if (rc == ERR_CORRUPT)
-        return damaged(r);
+        return skip_corrupt_data(r);
     if (rc == 0 && r->text >= r->next_checkpoint)
         rc = add_checkpoint(r, TRACE_AT_BLOCK, f->bit);
     r->state = READER_BODY;
@@ -180,7 +181,7 @@ static int step_body(struct trace_reader *r, struct output *out)
     reader_deliver(r, out, done);
     if (st == INFLATE_END)
         r->state = r->inflate->block.last ? READER_TRAILER : READER_BLOCK;
-    return st == INFLATE_FAILED ? damaged(r) : st != INFLATE_NEEDS_INPUT;
+    return st == INFLATE_FAILED ? skip_corrupt_data(r) : st != INFLATE_NEEDS_INPUT;
 }
 
 /* A wrong checksum does not change the text: otherwise, text that is read from a checkpoint inside

@@ -8,7 +8,7 @@
  * only the reader knows the text offset, and thereby which of them are checkpoints.
  */
 #include "trace/gzip/piece.h"
-#include "trace/gzip/chunker.h"
+#include "trace/gzip/chunk_pool.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ void trace_piece_free(struct trace_piece *p)
 {
     if (!p)
         return;
-    chunk_pool_give(p->memory, p->memory_cap);
+    chunk_pool_free(p->memory, p->memory_cap);
     vec_done(&p->marks);
     free(p);
 }
@@ -87,7 +87,7 @@ static int add_checkpoints(struct trace_reader *r, const struct trace_piece *p)
     return 0;
 }
 
-int piece_take(struct trace_reader *r, bool block, uint64_t bit)
+int piece_begin(struct trace_reader *r, bool block, uint64_t bit)
 {
     struct trace_ahead *a = r->ahead;
     if (!a || bit < atomic_load_explicit(&a->first, memory_order_relaxed))
@@ -117,8 +117,8 @@ int piece_step(struct trace_reader *r, struct output *out)
 {
     const struct trace_piece *p = r->piece;
     const struct mark *end = &p->marks.at[p->marks.count - 1];
-    size_t room = out->len - out->done, left = end->text - r->piece_done;
-    size_t len = left < room ? left : room;
+    size_t space = out->len - out->done, left = end->text - r->piece_done;
+    size_t len = left < space ? left : space;
     memcpy(out->data + out->done, p->text + r->piece_done, len);
     r->piece_done += len;
     reader_deliver(r, out, len);

@@ -28,8 +28,9 @@ struct trace_piece {
 uint32_t piece_window(const struct mark *m);
 /* Moves a reader to a mark. `end`: end of the member's text before it. */
 void piece_seek(struct trace_reader *r, const struct mark *m, const uint8_t *end);
-/* Takes a piece that begins at this member or block. Returns 1, 0 if there is none, or -ENOMEM. */
-int piece_take(struct trace_reader *r, bool block, uint64_t bit);
+/* Begins to deliver a piece that begins at this member or block. Returns 1, 0 if there is none, or
+ * -ENOMEM. */
+int piece_begin(struct trace_reader *r, bool block, uint64_t bit);
 /* Delivers text of the piece. */
 int piece_step(struct trace_reader *r, struct output *out);
 /* Releases the piece of a reader. */

@@ -1,6 +1,6 @@
 /* piece_read.c - makes pieces (see piece.c) with a separate reader, and finds members where one may
  * begin. */
-#include "trace/gzip/chunker.h"
+#include "trace/gzip/chunk_pool.h"
 #include "trace/gzip/member.h"
 #include "trace/gzip/piece.h"
 #include <errno.h>
@@ -15,7 +15,7 @@ static struct trace_piece *piece_new(size_t max_text)
     struct trace_piece *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
-    p->memory = chunk_pool_take(INFLATE_WINDOW + max_text, &p->memory_cap);
+    p->memory = chunk_pool_alloc(INFLATE_WINDOW + max_text, &p->memory_cap);
     if (!p->memory) {
         free(p);
         return NULL;

@@ -31,17 +31,17 @@ struct trace_reader {
     uint64_t member_start; /* file offset; that of the checkpoint if reading began inside it */
     uint64_t member_text;  /* text bytes of the member so far */
     uint64_t reread;       /* bytes of the file that searches have read again */
-    uint32_t crc;
-    uint8_t last_byte; /* of the text; '\n' if it is not known */
-    bool partial;      /* reading began inside the member, so its checksum is not known */
-    bool resumed;      /* the next member follows corrupt data: it gets a checkpoint */
-    bool broken;       /* it also gets a newline before it, if the text does not end in one */
+    uint32_t crc;          /* CRC-32 of the member's text so far */
+    uint8_t last_byte;     /* of the text; '\n' if it is not known */
+    bool partial;          /* reading began inside the member, so its checksum is not known */
+    bool resumed;          /* the next member follows corrupt data: it gets a checkpoint */
+    bool broken;           /* it also gets a newline before it, if the text does not end in one */
     bool finished;
     bool failed;               /* pread failed with EIO, which is recorded */
     bool named_gzip;           /* the name of the file is that of a gzip file */
     struct trace_ahead *ahead; /* borrowed */
     struct trace_piece *piece; /* being delivered */
-    size_t piece_done;         /* bytes of it that were */
+    size_t piece_done;         /* bytes of its text that were delivered */
 };
 
 /* The memory that text is written to. */

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Up to this distance, reading on is cheaper than starting at a checkpoint. */
-#define READ_AHEAD_MAX (128u << 10)
+/* Up to this distance, reading forward is cheaper than starting at a checkpoint. */
+#define READ_FORWARD_MAX (128u << 10)
 
 struct trace_text {
     int fd;
@@ -78,7 +78,8 @@ static int read_plain(struct trace_text *t, uint64_t offset, char *out, size_t l
     return 0;
 }
 
-static int read_on(struct trace_text *t, char *out, size_t len)
+/* Reads the next bytes of the reader. out NULL: skips them. */
+static int read_forward(struct trace_text *t, char *out, size_t len)
 {
     while (len) {
         size_t step = out || len < sizeof(t->skipped) ? len : sizeof(t->skipped);
@@ -91,7 +92,7 @@ static int read_on(struct trace_text *t, char *out, size_t len)
     return 0;
 }
 
-static int go_to(struct trace_text *t, uint64_t offset)
+static int seek_text(struct trace_text *t, uint64_t offset)
 {
     struct trace_checkpoint at = {.kind = TRACE_AT_MEMBER};
     if (t->usable && t->reader->text == offset)
@@ -102,18 +103,18 @@ static int go_to(struct trace_text *t, uint64_t offset)
     if (at.text_offset > offset)
         return -EINVAL;
     uint64_t here = t->reader->text;
-    if (!t->usable || here > offset || at.text_offset > here + READ_AHEAD_MAX)
+    if (!t->usable || here > offset || at.text_offset > here + READ_FORWARD_MAX)
         rc = reader_seek(t->reader, &at);
-    return rc < 0 ? rc : read_on(t, NULL, (size_t)(offset - t->reader->text));
+    return rc < 0 ? rc : read_forward(t, NULL, (size_t)(offset - t->reader->text));
 }
 
 int trace_text_read(struct trace_text *t, uint64_t offset, char *out, size_t len)
 {
     if (t->format == TRACE_PLAIN)
         return read_plain(t, offset, out, len);
-    int rc = go_to(t, offset);
+    int rc = seek_text(t, offset);
     if (rc == 0)
-        rc = read_on(t, out, len);
+        rc = read_forward(t, out, len);
     t->usable = rc == 0;
     return rc;
 }

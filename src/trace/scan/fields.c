@@ -45,15 +45,10 @@ static const struct {
 
 bool trace_path_is_hash(struct text path)
 {
-    static const char *const names[] = {"args.hhash", "args.fhash", "args.shash", "args.cwd"};
+    static const char *const names[] = {"args.hhash", "args.fhash", "args.shash", "args.cwd", NULL};
 
-    if (path.len < 5 || memcmp(path.ptr, "args.", 5) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (text_eq(path, text_of(names[i])))
-            return true;
-    }
-    return path.len >= 10 && memcmp(path.ptr + path.len - 5, "_hash", 5) == 0;
+    return text_find(path, names) >= 0 ||
+           (path.len >= 10 && text_starts(path, TEXT("args.")) && text_ends(path, TEXT("_hash")));
 }
 
 bool trace_path_is_numeric(struct text path)
@@ -71,13 +66,10 @@ bool trace_path_is_numeric(struct text path)
                                         "args.step",
                                         "args.image_idx",
                                         "args.image_size",
-                                        "args.num_events"};
+                                        "args.num_events",
+                                        NULL};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (text_eq(path, text_of(names[i])))
-            return true;
-    }
-    return false;
+    return text_find(path, names) >= 0;
 }
 
 static uint8_t path_conv(uint32_t id, struct text path)
@@ -91,6 +83,7 @@ static uint8_t path_conv(uint32_t id, struct text path)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* Returns true if the text needs no escape in a JSON string. */
 static bool text_is_plain(struct text t)
 {
     for (size_t i = 0; i < t.len; i++) {
@@ -120,23 +113,6 @@ static bool buckets_grow(struct trace_scanner *s)
     return true;
 }
 
-static bool remember_temporary(struct trace_scanner *s, struct scan_node *node)
-{
-    struct scan_node **grown;
-    uint32_t cap;
-
-    if (s->temp_count == s->temp_cap) {
-        cap = s->temp_cap ? s->temp_cap * 2 : 256;
-        grown = realloc(s->temps, cap * sizeof(struct scan_node *));
-        if (!grown)
-            return false;
-        s->temps = grown;
-        s->temp_cap = cap;
-    }
-    s->temps[s->temp_count++] = node;
-    return true;
-}
-
 static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *parent,
                                   struct text key, uint64_t hash)
 {
@@ -148,7 +124,7 @@ static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *par
     if (!node)
         return NULL;
     node->key = arena_strdup(memory, key);
-    if (!node->key || (temporary && !remember_temporary(s, node)))
+    if (!node->key || (temporary && vec_push(&s->temps, node) < 0))
         return NULL;
     node->key_len = (uint32_t)key.len;
     node->parent = parent;
@@ -175,7 +151,7 @@ struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, 
             return node;
     }
     node = node_new(s, parent, key, hash);
-    if (!node || (s->nodes + s->temp_count > s->bucket_mask && !buckets_grow(s))) {
+    if (!node || (s->nodes + s->temps.count > s->bucket_mask && !buckets_grow(s))) {
         s->error = -ENOMEM;
         return NULL;
     }
@@ -184,26 +160,9 @@ struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, 
     return node;
 }
 
-void fields_forget(struct trace_scanner *s)
-{
-    if (likely(s->temp_count == 0))
-        return;
-    for (uint32_t i = s->temp_count; i-- > 0;) {
-        struct scan_node *node = s->temps[i];
-        struct scan_node **at = &s->buckets[node->hash & s->bucket_mask];
-        while (*at && *at != node)
-            at = &(*at)->hash_next;
-        if (*at)
-            *at = node->hash_next;
-    }
-    s->temp_count = 0;
-    arena_done(&s->temp_memory);
-    s->temp_memory = (struct arena){0};
-}
-
 /* ---- duplicates ------------------------------------------------------------------------------ */
 
-void fields_again(struct trace_scanner *s, struct scan_node *node)
+void fields_remove_values(struct trace_scanner *s, struct scan_node *node)
 {
     for (uint32_t i = node->from; i < node->to; i++)
         s->values[i].type = 0;
@@ -329,63 +288,30 @@ bool fields_prepare(struct trace_scanner *s, struct scan_node *node)
     return true;
 }
 
-static size_t json_size(struct text t)
-{
-    size_t size = 2;
-
-    for (size_t i = 0; i < t.len; i++)
-        size += t.ptr[i] == '"' || t.ptr[i] == '\\' ? 2 : (unsigned char)t.ptr[i] < 0x20 ? 6 : 1;
-    return size;
-}
-
-static char *json_string(char *out, struct text t)
-{
-    static const char hex[] = "0123456789abcdef";
-
-    *out++ = '"';
-    for (size_t i = 0; i < t.len; i++) {
-        unsigned char c = (unsigned char)t.ptr[i];
-
-        if (c < 0x20) {
-            out = mempcpy(out, "\\u00", 4);
-            *out++ = hex[c >> 4];
-            *out++ = hex[c & 15];
-            continue;
-        }
-        if (c == '"' || c == '\\')
-            *out++ = '\\';
-        *out++ = (char)c;
-    }
-    *out++ = '"';
-    return out;
-}
-
 void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t, bool quote)
 {
-    struct text path;
-    size_t size;
-    char *text, *out;
-
     s->notable = false;
     if (node->field != TRACE_FIELD_OTHER)
         return;
-    path = node_path(s, node);
+    struct text path = node_path(s, node);
     if (s->error)
         return;
-    size = json_size(path) + 1 + (quote ? json_size(t) : t.len);
-    if (size > TRACE_LINE_MAX - s->other_bytes)
+    buf_clear(&s->json);
+    buf_json_text(&s->json, path);
+    buf_putc(&s->json, ':');
+    if (quote)
+        buf_json_text(&s->json, t);
+    else
+        buf_text(&s->json, t);
+    s->error = s->json.error;
+    if (s->error || s->json.len > TRACE_LINE_MAX - s->other_bytes)
         return;
-    text = scan_scratch(s, size);
+    char *text = scan_scratch(s, s->json.len);
     if (!text)
         return;
-    out = json_string(text, path);
-    *out++ = ':';
-    if (quote)
-        json_string(out, t);
-    else
-        memcpy(out, t.ptr, t.len);
-    value_text(s, TRACE_FIELD_OTHER, TRACE_JSON, text, size);
-    s->other_bytes += size;
+    memcpy(text, s->json.data, s->json.len);
+    value_text(s, TRACE_FIELD_OTHER, TRACE_JSON, text, s->json.len);
+    s->other_bytes += s->json.len;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -404,46 +330,33 @@ bool fields_grow(struct trace_scanner *s)
     return true;
 }
 
-/* Exact up to 15 digits and a power of ten up to 22 (both are doubles then, and one operation
- * rounds once). */
-static bool double_fast(const struct scan_number *n, double *ret)
+/* Sets *ret for a number of up to 19 digits without exponent, as most are. */
+static bool make_short_double(const struct scan_number *n, double *ret)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    const char *p = n->ptr + n->negative, *end = n->ptr + n->len;
+    const char *p = n->ptr + n->negative, *end = n->ptr + n->len, *point = NULL;
     uint64_t value = 0;
-    unsigned digits = 0, fraction = 0;
-    bool after_point = false;
+    unsigned digits = 0;
 
-    for (; p < end; p++) {
+    for (; p < end && digits <= 19; p++) {
         if (*p == '.') {
-            after_point = true;
+            point = p;
             continue;
         }
         if ((unsigned char)(*p - '0') > 9)
-            return false; /* an exponent: rare */
+            return false;
         value = value * 10 + (uint64_t)(*p - '0');
         digits += value != 0;
-        fraction += after_point;
-        if (digits > 15 || fraction > 22)
-            return false;
     }
-    *ret = (double)value / powers[fraction];
-    if (n->negative && value)
-        *ret = -*ret;
-    return true;
+    return digits <= 19 &&
+           num_make_double(value, point ? (int)(point + 1 - end) : 0, n->negative && value, ret);
 }
 
 /* Returns false beyond the range of doubles. */
 static bool number_double(const struct scan_number *n, double *ret)
 {
-    if (double_fast(n, ret))
-        return true;
-    if (num_parse_double((struct text){n->ptr, n->len}, ret) < 0 || !isfinite(*ret))
+    if (!make_short_double(n, ret) && num_parse_double((struct text){n->ptr, n->len}, ret) < 0)
         return false;
-    if (*ret == 0)
-        *ret = 0;
+    *ret += 0.0; /* -0 is 0 */
     return true;
 }
 
@@ -476,11 +389,11 @@ static void time_number(struct trace_scanner *s, uint16_t field, uint8_t conv,
     struct trace_value *v;
     int64_t time;
     uint8_t nano;
-    int err = scan_time(n->ptr, n->len, s->unit, &time, &nano);
+    bool valid = scan_time((struct text){n->ptr, n->len}, s->unit, &time, &nano);
 
     if (conv == CONV_DUR)
-        s->bad_dur = err < 0;
-    if (err < 0)
+        s->bad_dur = !valid;
+    if (!valid)
         return;
     *(conv == CONV_DUR ? &s->at.dur : &s->at.ts) = (int32_t)s->count;
     v = value_put(s, field, TRACE_INT);
@@ -562,6 +475,21 @@ void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t
         value_text(s, field, type, token.ptr, token.len);
 }
 
+/* Frees the temporary nodes of an event. Texts of its values stay valid. */
+static void free_temporaries(struct trace_scanner *s)
+{
+    for (size_t i = s->temps.count; i-- > 0;) {
+        struct scan_node *node = s->temps.at[i];
+        struct scan_node **at = &s->buckets[node->hash & s->bucket_mask];
+        while (*at && *at != node)
+            at = &(*at)->hash_next;
+        if (*at)
+            *at = node->hash_next;
+    }
+    s->temps.count = 0;
+    arena_done(&s->temp_memory);
+}
+
 void fields_begin(struct trace_scanner *s)
 {
     s->count = s->keys = 0;
@@ -576,10 +504,11 @@ void fields_begin(struct trace_scanner *s)
     s->other_bytes = 0;
     if (unlikely(s->scratch.data != NULL))
         scan_scratch_reset(s);
-    fields_forget(s);
+    if (unlikely(s->temps.count > 0))
+        free_temporaries(s);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 int fields_init(struct trace_scanner *s)
 {
@@ -602,13 +531,12 @@ int fields_init(struct trace_scanner *s)
 
 void fields_done(struct trace_scanner *s)
 {
-    fields_forget(s);
     scan_scratch_reset(s);
     free(s->scratch.data);
     free(s->values);
     free(s->fields);
     free(s->buckets);
-    free(s->temps);
+    vec_done(&s->temps);
     intern_free(s->paths);
     arena_done(&s->node_memory);
     arena_done(&s->temp_memory);
@@ -619,9 +547,4 @@ void fields_done(struct trace_scanner *s)
 struct text trace_field_path(const struct trace_scanner *s, uint16_t field)
 {
     return field < intern_count(s->paths) ? intern_text(s->paths, field) : (struct text){NULL, 0};
-}
-
-uint32_t trace_field_count(const struct trace_scanner *s)
-{
-    return intern_count(s->paths);
 }

@@ -10,12 +10,10 @@ int fields_init(struct trace_scanner *s);
 void fields_done(struct trace_scanner *s);
 /* Removes the values of the previous attempt. */
 void fields_begin(struct trace_scanner *s);
-/* Frees the temporary keys of an event. Texts of its values stay valid. */
-void fields_forget(struct trace_scanner *s);
 /* Returns the node of `key` in `parent`, which is made if there is none. NULL: s->error is set. */
 struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, struct text key);
 /* For a key that is repeated in the same object: removes its earlier values. */
-void fields_again(struct trace_scanner *s, struct scan_node *node);
+void fields_remove_values(struct trace_scanner *s, struct scan_node *node);
 /* Finds the field of a leaf. Returns false if no ordinary value may be added. */
 bool fields_prepare(struct trace_scanner *s, struct scan_node *node);
 bool fields_grow(struct trace_scanner *s);
@@ -113,13 +111,13 @@ void fields_fixed(struct trace_scanner *s, uint16_t field, uint8_t conv, uint8_t
 
 /* ---- functions of nodes, for the parsers ----------------------------------------------------- */
 
-/* Notes a key of the present object, before its value. Returns false if there are too many keys. */
-static inline bool node_meet(struct trace_scanner *s, struct scan_node *node)
+/* Begins the value of a key of the present object. Returns false if there are too many keys. */
+static inline bool node_begin_value(struct trace_scanner *s, struct scan_node *node)
 {
     if (unlikely(++s->keys > SCAN_KEYS_MAX))
         return false;
     if (unlikely(node->seen == s->attempt))
-        fields_again(s, node);
+        fields_remove_values(s, node);
     node->seen = s->attempt;
     node->from = s->count;
     node->to = s->count;

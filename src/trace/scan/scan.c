@@ -17,27 +17,20 @@ static inline bool is_blank(char c)
     return (unsigned char)c <= 0x20;
 }
 
-/* Skips bytes that may precede an object (rule 4 of READING.md). */
-static inline const char *skip_lead(const char *p, const char *end)
+/* Skips blanks and the three characters `others`. By rule 4 of READING.md, LEAD may precede an
+ * object, TAIL may follow it, and bracket lines have nothing else. */
+static const char *skip_blanks_and(const char *p, const char *end, const char others[4])
 {
-    while (p < end && (is_blank(*p) || *p == '[' || *p == ','))
+    while (p < end && (is_blank(*p) || memchr(others, *p, 3)))
         p++;
     return p;
 }
-
-/* Skips bytes that may follow an object (rule 4 of READING.md). */
-static inline const char *skip_tail(const char *p, const char *end)
-{
-    while (p < end && (is_blank(*p) || *p == ']' || *p == ','))
-        p++;
-    return p;
-}
+#define LEAD "[,,"
+#define TAIL "],,"
 
 static bool is_bracket_line(const char *p, const char *end)
 {
-    while (p < end && (is_blank(*p) || *p == '[' || *p == ']' || *p == ','))
-        p++;
-    return p == end;
+    return skip_blanks_and(p, end, "[],") == end;
 }
 
 static const char *line_end(const struct trace_scanner *s, const char *p)
@@ -52,16 +45,15 @@ static const char *line_end(const struct trace_scanner *s, const char *p)
 /* args.value of FH, HH and SH records is a hash: it is kept as text, with its digits as written. */
 static void keep_hash_as_text(struct trace_scanner *s)
 {
-    const struct trace_value *name = scan_living(s, s->at.name);
+    const struct trace_value *name = scan_value_at(s, s->at.name);
 
-    if (!scan_living(s, s->record_at) || !name || name->len != 2 || name->ptr[1] != 'H')
+    if (!scan_value_at(s, s->record_at) || !name || name->len != 2 ||
+        !memchr("FHS", *name->ptr, 3) || name->ptr[1] != 'H')
         return;
-    if (*name->ptr == 'F' || *name->ptr == 'H' || *name->ptr == 'S') {
-        s->shape = 0;
-        s->values[s->record_at].type = TRACE_TEXT;
-        s->values[s->record_at].ptr = s->record_raw.ptr;
-        s->values[s->record_at].len = (uint32_t)s->record_raw.len;
-    }
+    s->shape = 0;
+    s->values[s->record_at].type = TRACE_TEXT;
+    s->values[s->record_at].ptr = s->record_raw.ptr;
+    s->values[s->record_at].len = (uint32_t)s->record_raw.len;
 }
 
 static void count_event(struct trace_scanner *s, const struct trace_event *e)
@@ -103,7 +95,7 @@ static bool make_event(struct trace_scanner *s, const char *object, const char *
         return false;
     if (ret->class == TRACE_METADATA && s->record_at >= 0)
         keep_hash_as_text(s);
-    if (ret->class == TRACE_EVENT && !scan_living(s, s->at.dur) && !s->bad_dur &&
+    if (ret->class == TRACE_EVENT && !scan_value_at(s, s->at.dur) && !s->bad_dur &&
         scan_is_complete(s)) {
         value_int(s, TRACE_FIELD_DUR, TRACE_INT, 0);
         s->values[s->count - 1].nano = s->unit == TRACE_NS;
@@ -127,8 +119,8 @@ static bool make_event(struct trace_scanner *s, const char *object, const char *
 
 /* ---- clean lines ----------------------------------------------------------------------------- */
 
-/* Returns true if a template is to be learned from this line. This becomes rare if many lines match
- * no template. */
+/* Returns true if a template is to be learned from this line; less often if many lines match no
+ * template. */
 static bool is_to_be_learned(struct templates *t)
 {
     if (likely(t->wait == 0))
@@ -190,10 +182,10 @@ static const char *walk_line(struct trace_scanner *s, const char *object, const 
     return end;
 }
 
-/* Reads the line at s->pos, which has a newline. Returns 1 for an event, 0 if the line has none,
- * -1 if it is not a clean line. */
-static int read_any_clean(struct trace_scanner *s, const char *object, const char *next_line,
-                          struct trace_event *ret)
+/* Reads the line at s->pos, which has a newline. `next_line`: the position after it if a template
+ * matched, else NULL. Returns 1 for an event, 0 if the line has none, -1 if it is not clean. */
+static int read_clean_slowly(struct trace_scanner *s, const char *object, const char *next_line,
+                             struct trace_event *ret)
 {
     const char *end, *newline;
     uint32_t count = s->count;
@@ -220,8 +212,8 @@ static int read_any_clean(struct trace_scanner *s, const char *object, const cha
     return 0;
 }
 
-/* Like read_any_clean, with a fast path: nearly all lines match a template that already knows
- * the class and the shape, so only their values are parsed. */
+/* The same with a fast path: nearly all lines match a template that already knows the
+ * class and the shape, so only their values are parsed. */
 static always_inline int read_clean(struct trace_scanner *s, struct trace_event *ret)
 {
     const char *object = s->pos, *next_line;
@@ -239,7 +231,7 @@ static always_inline int read_clean(struct trace_scanner *s, struct trace_event 
     leaf = s->leaf;
     if (unlikely(!next_line || s->begun || !leaf->plain ||
                  next_line - s->pos > (ptrdiff_t)TRACE_LINE_MAX))
-        return read_any_clean(s, object, next_line, ret);
+        return read_clean_slowly(s, object, next_line, ret);
     s->counts.lines++;
     s->pos = next_line;
     *ret = (struct trace_event){.class = leaf->class, .shape = leaf->shape, .fixed = leaf->fixed};
@@ -266,20 +258,20 @@ static bool line_begin(struct trace_scanner *s)
         s->counts.brackets++;
         return false;
     }
-    l->at = skip_lead(l->start, end);
+    l->at = skip_blanks_and(l->start, end, LEAD);
     l->places = SCAN_PLACES_MAX;
     return true;
 }
 
 static void line_finish(struct trace_scanner *s)
 {
-    s->counts.invalid += s->line.good == 0 ? 1 + s->line.joined : 0;
-    s->counts.glued += s->line.glued && s->line.good > 0;
+    s->counts.invalid += s->line.events == 0 ? 1 + s->line.joined : 0;
+    s->counts.glued += s->line.glued && s->line.events > 0;
     s->line.at = NULL;
 }
 
-static enum tolerant_result attempt(struct trace_scanner *s, const char *p, const char *end,
-                                    bool *ret_repaired, const char **ret_end)
+static enum tolerant_result read_object(struct trace_scanner *s, const char *p, const char *end,
+                                        bool *ret_repaired, const char **ret_end)
 {
     struct scan_patch patch = {NULL, NULL, 0};
     enum tolerant_result result;
@@ -291,7 +283,7 @@ static enum tolerant_result attempt(struct trace_scanner *s, const char *p, cons
 }
 
 /* Returns true if the line at `p` may continue the one before it (rule 6). */
-static bool may_continue(const struct trace_scanner *s, const char *p, const char *end)
+static bool can_be_joined(const struct trace_scanner *s, const char *p, const char *end)
 {
     const char *q = p;
 
@@ -314,10 +306,10 @@ static enum tolerant_result join_lines(struct trace_scanner *s, const char **ret
     for (unsigned joined = 1; joined <= SCAN_JOINS_MAX && result == TOLERANT_CUT && next < s->end;
          joined++) {
         end = line_end(s, next);
-        if (!may_continue(s, next, end))
+        if (!can_be_joined(s, next, end))
             return TOLERANT_CUT;
         next = end < s->end ? end + 1 : end;
-        result = attempt(s, l->at, end, &repaired, ret_end);
+        result = read_object(s, l->at, end, &repaired, ret_end);
         if (result == TOLERANT_OK) {
             l->end = end;
             l->next = s->pos = next;
@@ -356,7 +348,7 @@ static const char *next_place(struct scan_line *l, const char *p)
  * the object then counts as repaired (rule 7). */
 static bool has_more_after(struct scan_line *l, const char *p)
 {
-    p = skip_tail(p, l->end);
+    p = skip_blanks_and(p, l->end, TAIL);
     l->at = p < l->end ? p : NULL;
     l->glued = l->glued || (l->at && *p == '{');
     return l->at;
@@ -372,7 +364,7 @@ static int tolerant_next(struct trace_scanner *s, struct trace_event *ret)
 
     while (l->at && !s->error) {
         object = l->at;
-        result = *object == '{' ? attempt(s, object, l->end, &repaired, &end) : TOLERANT_BAD;
+        result = *object == '{' ? read_object(s, object, l->end, &repaired, &end) : TOLERANT_BAD;
         if (result == TOLERANT_CUT && !l->cut) {
             l->cut = true;
             result = join_lines(s, &end);
@@ -386,7 +378,7 @@ static int tolerant_next(struct trace_scanner *s, struct trace_event *ret)
         if (has_more_after(l, end) || was_glued || l->joined)
             repaired = true;
         if (make_event(s, object, end, repaired, ret)) {
-            l->good++;
+            l->events++;
             if (!l->at)
                 line_finish(s);
             return 1;
@@ -441,7 +433,7 @@ void trace_scan_counts(const struct trace_scanner *s, struct trace_counts *ret)
     *ret = s->counts;
 }
 
-static void choose_paths(struct trace_scanner *s, enum cpu_level level)
+static void choose_parsers(struct trace_scanner *s, enum cpu_level level)
 {
     s->walk = scan_walk_portable;
     s->run_template = template_run_portable;
@@ -466,7 +458,7 @@ int trace_scanner_new(const struct trace_scanner_options *options, struct trace_
     s->only_tolerant = options && options->only_tolerant;
     if (level > cpu_level())
         level = cpu_level();
-    choose_paths(s, level);
+    choose_parsers(s, level);
     if (fields_init(s) < 0 || template_init(&s->templates) < 0) {
         trace_scanner_free(s);
         return -ENOMEM;

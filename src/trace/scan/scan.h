@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "dftracerd/trace.h"
+#include "dftracerd/vec.h"
 
 /* Loads eight bytes of text, the first one at the low end. */
 static inline uint64_t load8(const char *p)
@@ -124,10 +125,10 @@ struct templates {
     struct template_more *more; /* by the number of the node */
     struct fork_entry *forks;
     uint32_t used, forks_used;
-    uint32_t shapes; /* number of shapes so far */
-    uint32_t wait;   /* misses until the next line is learned */
-    uint32_t penalty;
-    uint64_t forgot; /* the last attempt at which the pool was full */
+    uint32_t shapes;     /* number of shapes so far */
+    uint32_t wait;       /* misses until the next line is learned */
+    uint32_t penalty;    /* misses that were ignored after the pool was full the last time */
+    uint64_t cleared_at; /* the last attempt at which the pool was full */
     struct template *root;
 };
 
@@ -137,10 +138,10 @@ struct scan_line {
     const char *next;        /* start of the next line */
     const char *at;          /* the present object; NULL: the line is done */
     unsigned places;         /* positions that may still be tried */
-    unsigned good;
-    bool cut; /* an object was cut: joining was tried */
-    bool glued;
-    unsigned joined; /* lines joined to the first */
+    unsigned events;         /* read from this line */
+    bool cut;                /* an object was cut: joining was tried */
+    bool glued;              /* rule 7 was applied */
+    unsigned joined;         /* lines joined to the first */
 };
 
 /* Positions of the values that decide the class of the object; -1 = absent. */
@@ -148,10 +149,10 @@ struct scan_places {
     int32_t name, phase, ts, dur;
 };
 
+/* Memory of scan_scratch(): the last block, bytes in it that are used, and its size. */
 struct scan_scratch {
     char *data;
     size_t used, cap;
-    void *old;
 };
 
 struct trace_scanner;
@@ -174,10 +175,10 @@ struct trace_scanner {
     bool dead;     /* some values have type 0, and have to be removed */
     uint64_t attempt;
     struct scan_places at;
-    int32_t record_at; /* where in values, or -1 */
-    uint32_t shape;    /* trace_event.shape, fixed */
-    uint64_t fixed;
-    bool odd;   /* a value has another field, type or unit than in the template */
+    int32_t record_at; /* position of args.value if it is a number, or -1 */
+    uint32_t shape;    /* trace_event.shape */
+    uint64_t fixed;    /* trace_event.fixed */
+    bool odd;          /* a value has another field, type or unit than in the template */
     bool begun; /* fields_begin() was called for the line; templates of quick values need not */
     const struct template_more *leaf; /* the last node of the template */
     struct text record_raw;           /* args.value as written, if a number */
@@ -187,15 +188,15 @@ struct trace_scanner {
     struct scan_node *root, *args_node;
     struct scan_node **buckets;
     uint32_t bucket_mask, nodes;
-    struct scan_node **temps;
-    uint32_t temp_count, temp_cap;
+    VEC(struct scan_node *) temps; /* temporary nodes of the present event */
     struct arena node_memory, temp_memory;
     struct intern *paths;
     struct scan_field *fields; /* TRACE_FIELDS_MAX */
     struct scan_scratch scratch;
     struct buf json, path;
 
-    bool noting, notable;
+    bool noting;  /* the values of the line are noted for a template */
+    bool notable; /* a template can be learned from the line */
     uint32_t note_count;
     struct scan_note notes[SCAN_SLOTS_MAX];
     struct templates templates;
@@ -211,8 +212,8 @@ scan_walk_fn scan_walk_portable, scan_walk_avx2;
 scan_walk_fn template_run_portable, template_run_avx2;
 
 /* ---- scan_class.c ---------------------------------------------------------------------------- */
-/* Returns the value at a position, or NULL if there is none. */
-static inline const struct trace_value *scan_living(const struct trace_scanner *s, int32_t at)
+/* Returns the value at a position, or NULL if there is none or it was removed. */
+static inline const struct trace_value *scan_value_at(const struct trace_scanner *s, int32_t at)
 {
     return at >= 0 && s->values[at].type ? &s->values[at] : NULL;
 }
@@ -258,10 +259,8 @@ char *scan_scratch(struct trace_scanner *s, size_t size);
 void scan_scratch_reset(struct trace_scanner *s);
 
 /* ---- scan_time.c ----------------------------------------------------------------------------- */
-/* Parses a JSON number, times 10^scale, half to even. Returns 0 or -ERANGE. */
-int scan_scaled(const char *p, size_t len, int scale, int64_t *ret, bool *ret_exact);
-/* Converts ts or dur (READING.md). Returns 0 or -ERANGE. */
-int scan_time(const char *p, size_t len, enum trace_unit unit, int64_t *ret, uint8_t *ret_nano);
+/* Converts ts or dur, a JSON number (READING.md). Returns false beyond int64. */
+bool scan_time(struct text number, enum trace_unit unit, int64_t *ret, uint8_t *ret_nano);
 
 /* ---- scan_number.c --------------------------------------------------------------------------- */
 /* Parses the longest JSON number at the beginning of [p, end). Returns its length, or 0. Reads

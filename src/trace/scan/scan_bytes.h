@@ -121,8 +121,8 @@ static inline uint64_t zero8(uint64_t x)
     return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;
 }
 
-struct scan_bytes {
-    char none;
+struct scan_bytes { /* no constants */
+    char unused;
 };
 
 static always_inline struct scan_bytes scan_bytes(void)

@@ -6,33 +6,30 @@
 
 enum { SCRATCH_FIRST = 64 << 10, SCRATCH_KEEP = 1 << 20, SCRATCH_PAD = 64 };
 
-/* ---- scratch: blocks that do not move; the last one is kept over events ---------------------- */
+/* ---- scratch: blocks that do not move; each begins with a pointer to the previous one, and the
+ * last one is kept over events ---- */
 
 char *scan_scratch(struct trace_scanner *s, size_t size)
 {
     struct scan_scratch *a = &s->scratch;
-    size_t cap;
-    char *block, *ret;
 
     size += SCRATCH_PAD;
     if (a->cap - a->used < size) {
-        cap = a->cap * 2 > SCRATCH_FIRST ? a->cap * 2 : SCRATCH_FIRST;
+        size_t cap = a->cap * 2 > SCRATCH_FIRST ? a->cap * 2 : SCRATCH_FIRST;
         cap = cap > SCRATCH_KEEP ? SCRATCH_KEEP : cap;
         cap = cap > size + sizeof(void *) ? cap : size + sizeof(void *);
-        block = malloc(cap);
+        char *block = malloc(cap);
         if (!block) {
             s->error = -ENOMEM;
             return NULL;
         }
-        memcpy(block, &a->data,
-               sizeof(a->data)); /* a block begins with a pointer to the previous one */
+        memcpy(block, &a->data, sizeof(a->data));
         a->data = block;
         a->cap = cap;
         a->used = sizeof(void *);
     }
-    ret = a->data + a->used;
     a->used += size;
-    return ret;
+    return a->data + (a->used - size);
 }
 
 static char *scratch_before(char *block)
@@ -75,81 +72,25 @@ void scan_patch_add(struct scan_patch *patch, const char *from, const char *to, 
     patch->copied = to;
 }
 
-/* ---- UTF-8 ----------------------------------------------------------------------------------- */
-
-/* Returns the length of the well-formed character at p. 0: it is ill-formed, and *ret_part is the
- * length of its maximal part. */
-static size_t utf8_length(const unsigned char *p, const unsigned char *end, size_t *ret_part)
-{
-    unsigned low = 0x80, high = 0xBF, more;
-
-    *ret_part = 1;
-    if (*p < 0x80)
-        return 1;
-    if (*p < 0xC2 || *p > 0xF4)
-        return 0;
-    more = *p < 0xE0 ? 1 : *p < 0xF0 ? 2 : 3;
-    if (*p == 0xE0)
-        low = 0xA0;
-    else if (*p == 0xED)
-        high = 0x9F;
-    else if (*p == 0xF0)
-        low = 0x90;
-    else if (*p == 0xF4)
-        high = 0x8F;
-    for (unsigned i = 1; i <= more; i++) {
-        if (p + i >= end || p[i] < low || p[i] > high)
-            return 0;
-        low = 0x80;
-        high = 0xBF;
-        *ret_part = i + 1;
-    }
-    return more + 1;
-}
-
-static size_t utf8_write(uint32_t c, char *out)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 /* ---- decoding -------------------------------------------------------------------------------- */
 
 struct decoder {
     const char *end;
     struct scan_patch *patch;
     bool *repaired;
-    char out[8]; /* the decoded bytes of the piece */
+    char out[8]; /* the decoded bytes of one escape or character */
     size_t out_len;
 };
 
-static void repair(struct decoder *d, const char *from, const char *to, const char *text,
-                   size_t len)
+static void repair_bytes(struct decoder *d, const char *from, const char *to, const char *text,
+                         size_t len)
 {
     *d->repaired = true;
     if (d->patch)
         scan_patch_add(d->patch, from, to, text, len);
 }
 
-static void means(struct decoder *d, const char *text, size_t len)
+static void set_decoded(struct decoder *d, const char *text, size_t len)
 {
     memcpy(d->out, text, len);
     d->out_len = len;
@@ -180,17 +121,17 @@ static size_t decode_unicode(struct decoder *d, const char *p, int32_t c)
     int32_t low;
 
     if (c < 0xD800 || c > 0xDFFF) {
-        d->out_len = utf8_write((uint32_t)c, d->out);
+        d->out_len = (size_t)(text_put_utf8(d->out, (uint32_t)c) - d->out);
         return 6;
     }
     low = c < 0xDC00 ? hex4(p + 6, d->end) : -1;
     if (low >= 0xDC00 && low <= 0xDFFF) {
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
-        d->out_len = utf8_write((uint32_t)c, d->out);
+        d->out_len = (size_t)(text_put_utf8(d->out, (uint32_t)c) - d->out);
         return 12;
     }
-    repair(d, p, p + 6, "\\ufffd", 6);
-    means(d, "\xEF\xBF\xBD", 3);
+    repair_bytes(d, p, p + 6, "\\ufffd", 6);
+    set_decoded(d, "\xEF\xBF\xBD", 3);
     return 6;
 }
 
@@ -201,14 +142,14 @@ static size_t decode_escape(struct decoder *d, const char *p)
     int32_t c;
 
     if (name) {
-        means(d, values + (name - names), 1);
+        set_decoded(d, values + (name - names), 1);
         return 2;
     }
     c = hex4(p, d->end);
     if (c >= 0)
         return decode_unicode(d, p, c);
-    repair(d, p, p + 1, "\\\\", 2);
-    means(d, "\\", 1);
+    repair_bytes(d, p, p + 1, "\\\\", 2);
+    set_decoded(d, "\\", 1);
     return 1;
 }
 
@@ -219,25 +160,25 @@ static size_t decode_control(struct decoder *d, const char *p)
     char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
 
     if (c == '\n' || c == '\r' || c == '\t')
-        repair(d, p, p + 1, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t", 2);
+        repair_bytes(d, p, p + 1, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t", 2);
     else
-        repair(d, p, p + 1, text, 6);
-    means(d, p, 1);
+        repair_bytes(d, p, p + 1, text, 6);
+    set_decoded(d, p, 1);
     return 1;
 }
 
 static size_t decode_high(struct decoder *d, const char *p)
 {
-    size_t part;
-    size_t n = utf8_length((const unsigned char *)p, (const unsigned char *)d->end, &part);
+    int32_t code;
+    size_t n = text_utf8_next((struct text){p, (size_t)(d->end - p)}, &code);
 
-    if (n) {
-        means(d, p, n);
-        return n;
+    if (code >= 0) {
+        set_decoded(d, p, n);
+    } else {
+        repair_bytes(d, p, p + n, "\xEF\xBF\xBD", 3);
+        set_decoded(d, "\xEF\xBF\xBD", 3);
     }
-    repair(d, p, p + part, "\xEF\xBF\xBD", 3);
-    means(d, "\xEF\xBF\xBD", 3);
-    return part;
+    return n;
 }
 
 size_t scan_decode(const char *p, const char *end, char *out, struct scan_patch *patch,

@@ -115,7 +115,7 @@ static const char *skip_object(struct trace_scanner *s, const char *p, int depth
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static inline void note(struct trace_scanner *s, struct scan_note n)
+static inline void add_note(struct trace_scanner *s, struct scan_note n)
 {
     if (likely(!s->noting))
         return;
@@ -146,7 +146,7 @@ static const char *walk_fixed(struct trace_scanner *s, struct scan_node *node, c
     if (!end)
         return NULL;
     node_fixed(s, node, type, truth, (struct text){p, (size_t)(end - p)});
-    note(s, (struct scan_note){p, end, node, slot, type, (uint8_t)depth, truth});
+    add_note(s, (struct scan_note){p, end, node, slot, type, (uint8_t)depth, truth});
     return end;
 }
 
@@ -166,7 +166,7 @@ static const char *walk_nested(struct trace_scanner *s, struct scan_node *node, 
     if (node == s->args_node)
         return end;
     node_fixed(s, node, TRACE_JSON, false, (struct text){p, (size_t)(end - p)});
-    note(s, (struct scan_note){p, end, node, SLOT_CONST, TRACE_JSON, (uint8_t)depth, false});
+    add_note(s, (struct scan_note){p, end, node, SLOT_CONST, TRACE_JSON, (uint8_t)depth, false});
     return end;
 }
 
@@ -182,7 +182,7 @@ static inline const char *walk_value(struct trace_scanner *s, struct scan_node *
         if (unlikely(!end))
             return NULL;
         node_string(s, node, text);
-        note(s, (struct scan_note){p, end, node, SLOT_STRING, 0, (uint8_t)depth, false});
+        add_note(s, (struct scan_note){p, end, node, SLOT_STRING, 0, (uint8_t)depth, false});
         return end;
     }
     if (likely((unsigned char)(*p - '0') < 10 || *p == '-')) {
@@ -190,7 +190,7 @@ static inline const char *walk_value(struct trace_scanner *s, struct scan_node *
         if (unlikely(!end))
             return NULL;
         node_number(s, node, &number);
-        note(s, (struct scan_note){p, end, node, SLOT_NUMBER, 0, (uint8_t)depth, false});
+        add_note(s, (struct scan_note){p, end, node, SLOT_NUMBER, 0, (uint8_t)depth, false});
         return end;
     }
     return *p == '{' ? walk_nested(s, node, p, depth) : walk_fixed(s, node, p, depth);
@@ -232,7 +232,7 @@ static const char *walk_object(struct trace_scanner *s, struct scan_node *parent
         p = walk_key(s, parent, p + 1, hint, &node);
         if (unlikely(!p))
             return NULL;
-        if (unlikely(!node_meet(s, node)))
+        if (unlikely(!node_begin_value(s, node)))
             return NULL;
         hint = &node->follow;
         p = skip_blanks(p);

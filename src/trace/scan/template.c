@@ -5,7 +5,7 @@
 #include "trace/scan/template.h"
 
 enum {
-    POOL = 2048, /* nodes; a shape needs one for each value that no other shape shares */
+    POOL_NODES = 2048, /* a shape needs one for each value that no other shape shares */
     FORKS = 8,
     SIBLINGS_MAX = 16,   /* with more children, lines have no pattern */
     WORDS_MAX = 6,       /* maximum number of texts of a value that are part of the literal */
@@ -16,8 +16,8 @@ enum {
 
 int template_init(struct templates *t)
 {
-    t->pool = aligned_alloc(64, POOL * sizeof(*t->pool));
-    t->more = calloc(POOL, sizeof(*t->more));
+    t->pool = aligned_alloc(64, POOL_NODES * sizeof(*t->pool));
+    t->more = calloc(POOL_NODES, sizeof(*t->more));
     t->forks = calloc(FORKS * FORK_SLOTS, sizeof(*t->forks));
     return t->pool && t->more && t->forks ? 0 : -ENOMEM;
 }
@@ -36,14 +36,14 @@ void template_done(struct templates *t)
 static void templates_clear(struct trace_scanner *s)
 {
     struct templates *t = &s->templates;
-    bool soon = t->penalty && s->attempt - t->forgot < 64 * (uint64_t)t->penalty;
+    bool soon = t->penalty && s->attempt - t->cleared_at < 64 * (uint64_t)t->penalty;
 
     t->root = NULL;
     t->used = 0;
     t->forks_used = 0;
     t->penalty = soon ? t->penalty * 2 : PENALTY_FIRST;
     t->penalty = t->penalty > PENALTY_MAX ? PENALTY_MAX : t->penalty;
-    t->forgot = s->attempt;
+    t->cleared_at = s->attempt;
     t->wait = t->penalty;
 }
 
@@ -58,7 +58,8 @@ struct lesson {
     struct text text;      /* the text of a string without escapes */
 };
 
-static bool is_node(const struct templates *t, const struct template *node, const struct lesson *l)
+static bool node_matches(const struct templates *t, const struct template *node,
+                         const struct lesson *l)
 {
     const struct template_more *m = template_more(t, node);
     size_t len = (size_t)(l->to - l->from), head = len < TEMPLATE_FIRST ? len : TEMPLATE_FIRST;
@@ -81,10 +82,10 @@ static struct template *find_branch(struct templates *t, struct template **first
     if (l->to - l->from > SCAN_LITERAL_MAX || l->to <= l->from)
         return NULL;
     for (node = *first; node; node = node->next, siblings++) {
-        if (is_node(t, node, l))
+        if (node_matches(t, node, l))
             return node;
     }
-    if (siblings >= SIBLINGS_MAX || t->used == POOL)
+    if (siblings >= SIBLINGS_MAX || t->used == POOL_NODES)
         return NULL;
     node = &t->pool[t->used++];
     *node = l->node;
@@ -100,7 +101,8 @@ static struct template *find_branch(struct templates *t, struct template **first
 
 /* ---- known texts ----------------------------------------------------------------------------- */
 
-static unsigned words_at(const struct template *node, uint16_t field)
+/* Returns the number of nodes for words of a field. */
+static unsigned count_words(const struct template *node, uint16_t field)
 {
     unsigned count = 0;
 
@@ -123,10 +125,10 @@ static struct template *learn_word(struct templates *t, struct template **first,
     if (word.to - word.from > SCAN_LITERAL_MAX)
         return NULL;
     for (node = *first; node; node = node->next) {
-        if (is_node(t, node, &word))
+        if (node_matches(t, node, &word))
             return node;
     }
-    return words_at(*first, l->node.field) < WORDS_MAX ? find_branch(t, first, &word) : NULL;
+    return count_words(*first, l->node.field) < WORDS_MAX ? find_branch(t, first, &word) : NULL;
 }
 
 /* Returns the children after a name. *ret_known: they belong to this name only. */
@@ -145,7 +147,7 @@ static struct template **learn_name(struct templates *t, struct template *node, 
     e = fork_find(m->fork, a, b, (uint32_t)name.len);
     for (unsigned i = 0; i < FORK_SLOTS; i++)
         used += m->fork[i].len > 0;
-    if (e->len == 0 && (used >= FORK_USED || t->used > POOL / 2))
+    if (e->len == 0 && (used >= FORK_USED || t->used > POOL_NODES / 2))
         return &node->child;
     if (e->len == 0)
         *e = (struct fork_entry){.a = a, .b = b, .len = (uint32_t)name.len};
@@ -160,7 +162,7 @@ static struct template *learn_fork(struct templates *t, struct template **first,
 
     l->node.kind = TEMPLATE_FORK;
     for (node = *first; node; node = node->next) {
-        if (is_node(t, node, l))
+        if (node_matches(t, node, l))
             return node;
     }
     if (t->forks_used == FORKS) {
@@ -282,6 +284,6 @@ void template_learn(struct trace_scanner *s, const char *object, const char *new
         end.more.tail++;
     if (first && find_branch(t, first, &end))
         t->shapes++;
-    if (t->used == POOL)
+    if (t->used == POOL_NODES)
         templates_clear(s);
 }

@@ -87,7 +87,6 @@ static const char *read_string(struct tolerant *t, const char *start, struct tex
 {
     bool special, repaired = false;
     const char *p = string_end(t, start, &special);
-    char *out = NULL;
 
     if (!p)
         return NULL;
@@ -96,7 +95,7 @@ static const char *read_string(struct tolerant *t, const char *start, struct tex
     if (!special)
         return p + 1;
     if (ret && t->s) {
-        out = scan_scratch(t->s, 3 * ret->len);
+        char *out = scan_scratch(t->s, 3 * ret->len);
         if (!out)
             return fail_at(t, start);
         ret->ptr = out;
@@ -109,19 +108,12 @@ static const char *read_string(struct tolerant *t, const char *start, struct tex
 
 /* ---- words and numbers ----------------------------------------------------------------------- */
 
-static bool is_word(char c)
+static bool is_word_character(char c)
 {
     unsigned char letter = (unsigned char)c | 0x20;
 
     return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '+' || c == '-';
-}
-
-static const char *word_end(const struct tolerant *t, const char *p)
-{
-    while (p < t->end && is_word(*p))
-        p++;
-    return p;
 }
 
 static bool is_no_number(struct text word)
@@ -137,12 +129,13 @@ static bool is_no_number(struct text word)
 /* Reads a value that is a word: a number with or without junk, true, false, null, NaN. */
 static const char *read_word(struct tolerant *t, const char *p, struct scan_node *node)
 {
-    const char *end = word_end(t, p);
-    struct text w = {p, (size_t)(end - p)};
+    const char *end = p;
     struct scan_number number;
-    size_t len;
-    bool truth = text_eq(w, TEXT("true"));
 
+    while (end < t->end && is_word_character(*end))
+        end++;
+    struct text w = {p, (size_t)(end - p)};
+    bool truth = text_eq(w, TEXT("true"));
     if (truth || text_eq(w, TEXT("false"))) {
         if (node)
             node_fixed(t->s, node, TRACE_BOOL, truth, w);
@@ -153,7 +146,7 @@ static const char *read_word(struct tolerant *t, const char *p, struct scan_node
             scan_patch_add(t->patch, p, end, "null", 4);
         return end;
     }
-    len = scan_number_prefix(p, end, &number);
+    size_t len = scan_number_prefix(p, end, &number);
     if (len == 0)
         return fail_at(t, end);
     if (len < w.len)
@@ -200,7 +193,7 @@ static const char *read_object(struct tolerant *t, const char *p, struct scan_no
             return p ? fail_at(t, p) : NULL;
         if (parent) {
             node = fields_key(t->s, parent, key);
-            if (!node || !node_meet(t->s, node))
+            if (!node || !node_begin_value(t->s, node))
                 return fail_at(t, p);
         }
         p = read_value(t, p + 1, node, depth);

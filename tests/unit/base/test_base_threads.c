@@ -71,17 +71,17 @@ static void charge_some(void *arg, unsigned i)
 /* What several may have together; whoever is refused takes nothing anywhere. */
 static void budgets_share(void)
 {
-    struct budget_share all = {.limit = 150}, one = {.limit = 100, .of = &all};
+    struct budget_share all = {.limit = 150}, one = {.limit = 100, .parent = &all};
     struct budget a = {.memory_limit = 90, .share = &one}, b = {.share = &one}, c = {.share = &all};
 
     CHECK_INT(budget_charge(&a, 91), ERR_MEMORY_LIMIT);
-    CHECK(!a.crowded);
+    CHECK(!a.share_exceeded);
     CHECK_INT(budget_charge(&a, 60), 0);
     CHECK_INT(budget_charge(&b, 41), ERR_MEMORY_LIMIT);
-    CHECK(b.crowded && b.memory_used == 0);
+    CHECK(b.share_exceeded && b.memory_used == 0);
     CHECK_INT(budget_charge(&b, 40), 0);
     CHECK_INT(budget_charge(&c, 51), ERR_MEMORY_LIMIT);
-    CHECK(c.crowded && c.memory_used == 0);
+    CHECK(c.share_exceeded && c.memory_used == 0);
     CHECK_INT((int)one.used, 100);
     CHECK_INT((int)all.used, 100);
     budget_release(&a, 60);
@@ -230,7 +230,7 @@ static void run_covers_every_index_once(void)
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
         for (int round = 0; round < 50; round++) {
             memset((void *)marks, 0, 1000);
-            CHECK_INT(pool_run(p, sizes[s], mark, marks), 0);
+            pool_run(p, sizes[s], mark, marks);
             for (unsigned i = 0; i < 1000; i++) {
                 if (atomic_load(&marks[i]) != (i < sizes[s]))
                     CHECK_INT(i, -1);
@@ -301,7 +301,7 @@ static void run_does_not_need_the_pool(void)
     pool_submit(p, wait_at_gate, &gate);
     while (atomic_load(&gate.inside) < 2)
         sleep_ms(1);
-    CHECK_INT(pool_run(p, 100, mark, marks), 0);
+    pool_run(p, 100, mark, marks);
     for (int i = 0; i < 100; i++)
         CHECK_INT(atomic_load(&marks[i]), 1);
     atomic_store(&gate.open, true);
@@ -340,7 +340,7 @@ static void helpers_go_where_they_are_wanted(void)
     CHECK_STOP(pool_new(1, "helper", &e.p) == 0);
 
     CHECK(!pool_is_wanted(NULL));
-    CHECK_INT(pool_run_turns(e.p, 2, go_on_until_it_was_there, &e, NULL), 0);
+    pool_run_turns(e.p, 2, go_on_until_it_was_there, &e, NULL);
     CHECK(atomic_load(&e.was_there));
     CHECK(atomic_load(&e.called[1]) > 0);
     CHECK(!pool_is_wanted(e.p));

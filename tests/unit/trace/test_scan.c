@@ -478,7 +478,7 @@ static uint64_t scan_big(struct buf *text, int path, struct trace_counts *ret)
             others += e.values[i].field == TRACE_FIELD_OTHER;
     }
     CHECK_INT(got, 0);
-    CHECK(trace_field_count(s) <= TRACE_FIELDS_MAX);
+    CHECK(trace_field_path(s, TRACE_FIELDS_MAX).ptr == NULL);
     trace_scan_counts(s, ret);
     trace_scanner_free(s);
     return others;

@@ -1,10 +1,11 @@
-/* chunker_pool.c - a pool of memory for chunks.
+/* chunk_pool.c - a pool of memory for chunks.
  *
  * If some megabytes were allocated for every chunk, the kernel would have to zero them page by
- * page, which takes as long as inflating the text into them. Other threads free the chunks than the
- * one that fills them, so the pool belongs to the process; it exists as long as chunks are read.
+ * page, which takes as long as inflating the text into them. A chunk is freed by another thread
+ * than the one that filled it, so the pool belongs to the process; it exists as long as chunks are
+ * read.
  */
-#include "trace/gzip/chunker.h"
+#include "trace/gzip/chunk_pool.h"
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ void chunk_pool_leave(void)
     pthread_mutex_unlock(&lock);
 }
 
-char *chunk_pool_take(size_t need, size_t *ret_cap)
+char *chunk_pool_alloc(size_t need, size_t *ret_cap)
 {
     char *text = NULL;
     pthread_mutex_lock(&lock);
@@ -56,7 +57,7 @@ char *chunk_pool_take(size_t need, size_t *ret_cap)
     return text;
 }
 
-void chunk_pool_give(char *text, size_t cap)
+void chunk_pool_free(char *text, size_t cap)
 {
     pthread_mutex_lock(&lock);
     if (text && users && count < SLOTS && bytes + cap <= CHUNK_POOL_BYTES) {
