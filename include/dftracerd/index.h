@@ -243,14 +243,14 @@ struct index_chunk {
 };
 /* Why a member of an archive is not a file of the index. */
 enum index_skip {
-    INDEX_SKIP_NOT,      /* it is a file of the index: ARCHIVE/MEMBER */
-    INDEX_SKIP_KIND,     /* a directory, a link, a device, or a file with holes */
-    INDEX_SKIP_NO_TRACE, /* named neither *.pfw nor *.pfw.gz */
-    INDEX_SKIP_NAME,     /* has "..", control characters, or is too long */
-    INDEX_SKIP_REPLACED, /* another member of that name comes later */
-    INDEX_SKIP_COMING    /* its text is not complete yet */
+    INDEX_SKIP_NONE,      /* it is a file of the index: ARCHIVE/MEMBER */
+    INDEX_SKIP_KIND,      /* a directory, a link, a device, or a file with holes */
+    INDEX_SKIP_NO_TRACE,  /* named neither *.pfw nor *.pfw.gz */
+    INDEX_SKIP_NAME,      /* has "..", control characters, or is too long */
+    INDEX_SKIP_REPLACED,  /* another member of that name comes later */
+    INDEX_SKIP_INCOMPLETE /* its text is not complete yet */
 };
-const char *index_skip_name(enum index_skip skip); /* Returns a phrase; NULL for INDEX_SKIP_NOT. */
+const char *index_skip_name(enum index_skip skip); /* Returns a phrase; NULL for INDEX_SKIP_NONE. */
 struct index_member {
     struct text name;
     uint8_t kind; /* enum trace_tar_kind */

@@ -75,7 +75,7 @@ static void dump_facts(struct dump *d, const struct view *v)
                  o);
     hash128_hex(v->text_sum, hex);
     buf_printf(o, "  text %s\n  damage %u\n", hex, f->damage_count);
-    for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++) {
+    for (uint32_t i = 0; i < f->damage_count && i < INDEX_DAMAGE_KEPT; i++) {
         buf_printf(o, "    %s ", trace_damage_name((enum trace_damage_kind)f->damage[i].kind));
         record_print(file_damage_fields, &f->damage[i], NULL,
                      "{file_from}-{file_to} at {text_offset}\n", o);

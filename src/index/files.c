@@ -49,15 +49,15 @@ static void apply_offer(struct index *ix, struct entry *e, const struct identity
         e->seen = *now;
         e->stable_since_ns = mono;
         if (e->view->pub.state == INDEX_PENDING && there && !catalog_is_hidden(e))
-            catalog_show_size(ix, e);
+            catalog_publish_size(ix, e);
     }
     e->offered = true;
     if (e->run)
         e->again = e->again || !identity_same(&e->run->identity, now);
-    else if (!e->link_of && !e->unsettled && !catalog_is_unrequested(ix, e) &&
-             catalog_is_news(e, mono))
+    else if (!e->link_of && !e->unresolved && !catalog_is_unrequested(ix, e) &&
+             catalog_needs_reading(e, mono))
         catalog_queue(ix, e, false);
-    if (first && e->is_archive && !e->unsettled && !catalog_duplicate_of(e) &&
+    if (first && e->is_archive && !e->unresolved && !catalog_duplicate_of(e) &&
         identity_same(&e->view->identity, now))
         archive_offer_members(ix, e);
 }
@@ -170,7 +170,7 @@ bool index_is_unrequested(struct index *ix, const char *name)
 void index_listed(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
-    links_settle(ix);
+    links_resolve(ix);
     if (!ix->listed && (ix->generation != ix->generation_opened || ix->generation == 0))
         catalog_changed(ix);
     queue_assign_waiting(ix);

@@ -363,8 +363,8 @@ static void drop_state(struct index *ix)
     ix->current = NULL;
     pthread_mutex_unlock(&ix->lock);
     snapshot_release(s);
-    root_release(ix->root);
-    ix->root = NULL;
+    total_summary_release(ix->total);
+    ix->total = NULL;
     kv_close(ix->kv);
     ix->kv = NULL;
     catalog_done(ix);
@@ -422,7 +422,7 @@ static int open_store(struct index *ix, struct err *err)
 static void init_locks(struct index *ix)
 {
     pthread_mutex_init(&ix->lock, NULL);
-    pthread_mutex_init(&ix->root_lock, NULL);
+    pthread_mutex_init(&ix->total_lock, NULL);
     pthread_cond_init(&ix->files_cond, NULL);
     pthread_rwlock_init(&ix->lines_lock, NULL);
     ix->lock_fd = -1;
@@ -483,7 +483,7 @@ void index_close(struct index *ix)
     free(ix->path);
     free(ix->rebuilt);
     pthread_mutex_destroy(&ix->lock);
-    pthread_mutex_destroy(&ix->root_lock);
+    pthread_mutex_destroy(&ix->total_lock);
     pthread_cond_destroy(&ix->files_cond);
     pthread_rwlock_destroy(&ix->lines_lock);
     free(ix);

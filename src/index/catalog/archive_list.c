@@ -58,7 +58,7 @@ void archive_list_done(struct archive_list *l)
 
 /* Returns whether the name is a relative path without "." and "..", empty parts and control
  * characters. */
-static bool is_good_name(struct text name)
+static bool is_safe_name(struct text name)
 {
     struct text part, rest = name;
 
@@ -84,11 +84,11 @@ static enum index_skip member_skip(const struct index_member *m, size_t archive_
         return INDEX_SKIP_KIND;
     if (!archive_member_is_trace(TRACE_TAR_FILE, m->name))
         return INDEX_SKIP_NO_TRACE;
-    if (!is_good_name(m->name) || archive_len + 1 + m->name.len >= PATH_MAX)
+    if (!is_safe_name(m->name) || archive_len + 1 + m->name.len >= PATH_MAX)
         return INDEX_SKIP_NAME;
     if (m->offset + m->size > text_bytes && !finished)
-        return INDEX_SKIP_COMING;
-    return INDEX_SKIP_NOT;
+        return INDEX_SKIP_INCOMPLETE;
+    return INDEX_SKIP_NONE;
 }
 
 /* If several members have the same name, the last one counts, as when tar extracts them. */

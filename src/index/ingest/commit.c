@@ -69,7 +69,7 @@ static int commit_batch(struct writer *w)
 
     if (rc == 0 || full_is(rc) || kv_batch_error(w->batch))
         return rc;
-    set_store_error(w->ix, rc);
+    index_set_store_error(w->ix, rc);
     while (rc && !full_is(rc) && !ingest_stopping(w->in)) {
         for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in);
              waited += pause.tv_nsec)
@@ -77,7 +77,7 @@ static int commit_batch(struct writer *w)
         rc = commit_once(w);
     }
     if (rc == 0)
-        set_store_error(w->ix, 0);
+        index_set_store_error(w->ix, 0);
     return rc;
 }
 

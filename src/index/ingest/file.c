@@ -105,8 +105,8 @@ static void add_times(struct index_file *f, const struct part *p)
 
 static int copy_damage(struct view *v, const struct run *r)
 {
-    /* only the first DAMAGE_KEPT have a position */
-    uint32_t kept = r->damage_count < DAMAGE_KEPT ? r->damage_count : DAMAGE_KEPT;
+    /* only the first INDEX_DAMAGE_KEPT have a position */
+    uint32_t kept = r->damage_count < INDEX_DAMAGE_KEPT ? r->damage_count : INDEX_DAMAGE_KEPT;
     const struct trace_damage *list = r->damage.at;
     char text[200];
 

@@ -115,7 +115,7 @@ void full_abort(struct writer *w, struct pending *list, uint32_t count, int erro
         forget_run(w, list[i].run);
     abandon_list(list, count);
     w->full_ns = clock_mono_ns();
-    set_store_error(w->ix, error);
+    index_set_store_error(w->ix, error);
     /* The rest is small, and deletes. If there is no space even for that, it stays for the next
      * time. */
     publish(w, list, count, kv_commit_freeing(w->ix->kv, w->batch) == 0);
@@ -140,7 +140,7 @@ static void resume_reading(struct writer *w)
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);
     if (idle)
-        set_store_error(ix, 0); /* otherwise it is cleared when something has been stored */
+        index_set_store_error(ix, 0); /* otherwise it is cleared when something has been stored */
 }
 
 void full_committed(struct writer *w, bool of_runs)
@@ -148,7 +148,7 @@ void full_committed(struct writer *w, bool of_runs)
     if (w->ix->full && w->files_deleted)
         resume_reading(w);
     else if (!w->ix->full && of_runs && full_is(w->ix->store_error))
-        set_store_error(w->ix, 0);
+        index_set_store_error(w->ix, 0);
     w->files_deleted = 0;
 }
 

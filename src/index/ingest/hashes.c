@@ -104,7 +104,7 @@ int hashes_build_filter(const struct hashes *h, struct view *v, unsigned dimensi
     if (values < v->index_params->expected_entries)
         values = v->index_params->expected_entries;
     len = bloom_bytes(values, v->index_params->bloom_rate);
-    bits = view_filter(v, dimension, len);
+    bits = view_add_filter(v, dimension, len);
     if (!bits)
         return -ENOMEM;
     for (uint32_t i = 0; h->slots && i <= h->mask; i++) {

@@ -109,14 +109,14 @@ static int take_chunks(struct run *run, const struct index_file *f, uint32_t cou
 
 static int take_damage(struct run *run, const struct index_file *f, uint64_t below)
 {
-    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+    uint32_t kept = f->damage_count < INDEX_DAMAGE_KEPT ? f->damage_count : INDEX_DAMAGE_KEPT;
     int rc = 0;
 
     for (uint32_t i = 0; i < kept && rc == 0; i++) {
         if (f->damage[i].text_offset < below)
             rc = run_add_damage(run, &f->damage[i], 1);
     }
-    if (f->damage_count > DAMAGE_KEPT && run->damage_count == DAMAGE_KEPT)
+    if (f->damage_count > INDEX_DAMAGE_KEPT && run->damage_count == INDEX_DAMAGE_KEPT)
         run->damage_count = f->damage_count;
     return rc;
 }

@@ -71,7 +71,7 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
     while (!run && !ingest_stopping(r->in)) {
         if (!ix->full && (run = order_next(r->in)))
             break;
-        e = ix->full || order_is_full(r->in, r->rank) ? NULL : queue_take(ix, r->rank);
+        e = ix->full || order_is_full(r->in, r->rank) ? NULL : queue_next_file(ix, r->rank);
         if (!e) {
             archive_place_done(r->place); /* no file stays open while nothing is read */
             pthread_cond_wait(&ix->files_cond, &ix->lock);

@@ -89,7 +89,7 @@ static void note_archive_damage(struct reader *r)
     struct trace_reader_info info;
 
     trace_reader_info(r->trace, &info);
-    for (uint32_t i = 0; i < a->damage_count && i < DAMAGE_KEPT; i++)
+    for (uint32_t i = 0; i < a->damage_count && i < INDEX_DAMAGE_KEPT; i++)
         if (a->damage[i].text_offset >= from && a->damage[i].text_offset < to)
             reader_note_damage(r, (enum trace_damage_kind)a->damage[i].kind, info.text_offset);
     if (run->member.cut && info.format == TRACE_PLAIN)
@@ -128,7 +128,7 @@ void reader_close(struct reader *r)
 {
     trace_chunker_free(r->chunker);
     trace_reader_close(r->trace);
-    archive_source_back(r->place, r->source);
+    archive_source_return(r->place, r->source);
     ahead_end(r->ahead);
     free((void *)r->from.window);
     if (r->fd >= 0)

@@ -61,14 +61,14 @@ static void purge_missing(struct writer *w)
 
 /* Prepares the summary of all files, so that the first request need not wait for those of ten
  * thousand files. */
-static void prepare_root(struct writer *w)
+static void prepare_total_summary(struct writer *w)
 {
-    const struct summary *root;
+    const struct summary *total;
     struct snapshot *s = index_snapshot(w->ix);
 
-    if (s && snapshot_generation(s) != w->root_generation) {
-        w->root_generation = snapshot_generation(s);
-        index_root_summary(w->ix, s, &root);
+    if (s && snapshot_generation(s) != w->total_generation) {
+        w->total_generation = snapshot_generation(s);
+        index_root_summary(w->ix, s, &total);
     }
     snapshot_release(s);
 }
@@ -89,7 +89,7 @@ static void upkeep(struct writer *w)
     w->tick_ns = now;
     pthread_mutex_lock(&ix->lock);
     if (ix->listed)
-        links_settle(ix);
+        links_resolve(ix);
     pthread_mutex_unlock(&ix->lock);
     purge_missing(w);
     if (!has_work(w)) {
@@ -203,7 +203,7 @@ void *ingest_writer_main(void *arg)
         if (!over)
             upkeep(&w);
         if (idle && !over && !has_work(&w))
-            prepare_root(&w);
+            prepare_total_summary(&w);
     }
     kv_batch_free(w.batch);
     vec_done(&w.garbage);

@@ -33,10 +33,10 @@ struct writer {
     bool freed;
     int64_t first_ns; /* time of the first change in the batch */
     int64_t tick_ns;
-    int64_t collect_ns;       /* garbage is not collected before this time */
-    int64_t full_ns;          /* time since when the store is full */
-    uint32_t files_deleted;   /* number of whole files whose deletion is in the batch */
-    uint64_t root_generation; /* generation of the last prepared summary */
+    int64_t collect_ns;        /* garbage is not collected before this time */
+    int64_t full_ns;           /* time since when the store is full */
+    uint32_t files_deleted;    /* number of whole files whose deletion is in the batch */
+    uint64_t total_generation; /* generation of the last prepared total summary */
 };
 
 /* Adds the records of the run to the batch. Returns the view to be published after the commit;
