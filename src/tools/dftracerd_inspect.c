@@ -145,13 +145,6 @@ static int command_check(struct index *ix, struct settings *settings)
 
 /* ---- build ----------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name), k = strlen(end);
-
-    return n >= k && strcmp(name + n - k, end) == 0;
-}
-
 static int offer_all(struct index *ix, const char *directory, const char *prefix)
 {
     char path[4096], name[4096];
@@ -171,8 +164,7 @@ static int offer_all(struct index *ix, const char *directory, const char *prefix
             continue;
         if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
             rc = offer_all(ix, path, name);
-        else if (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz") ||
-                 index_is_archive(text_of(name)))
+        else if (index_is_trace(text_of(name)) || index_is_archive(text_of(name)))
             rc = index_offer(ix, name, path);
     }
     closedir(dir);

@@ -110,7 +110,6 @@ int archive_link(struct index *ix)
 {
     for (uint32_t i = 0, n = ix->entries.count; i < n; i++) {
         struct entry *e = ix->entries.at[i];
-
         if (!e->view->pub.archive)
             continue;
         struct entry *archive = catalog_entry(ix, e->view->pub.archive, e->path, true);

@@ -149,7 +149,6 @@ static int decode_filters(struct index *ix, struct rec *r, struct view *v)
     for (unsigned i = 0; i < v->index_params->dimension_count && !r->bad; i++) {
         struct text bits = rec_text(r);
         uint8_t *copy = bits.len ? view_add_filter(v, i, bits.len) : NULL;
-
         if (copy)
             memcpy(copy, bits.ptr, bits.len);
     }
@@ -224,7 +223,6 @@ static int load_chunks(struct kv_read *r, struct view *v)
     while (kv_next(&c)) {
         struct rec rec = rec_of(c.value);
         struct index_chunk chunk = {0};
-
         if (c.key.len == 8)
             chunk.number = kv_get_u32((const uint8_t *)c.key.ptr + 4);
         else
@@ -332,7 +330,6 @@ int catalog_load(struct index *ix, struct kv_read *r, struct err *err)
     kv_begin(r, KV_FILE, NULL, &c);
     while (rc == 0 && ((fits = kv_next(&c)) || kv_skip(&c))) {
         uint32_t id = c.key.len == 4 ? kv_get_u32((const uint8_t *)c.key.ptr) : 0;
-
         rc = !fits || c.key.len != 4 ? ERR_CORRUPT : load_file(ix, r, id, c.value);
         if (rc == ERR_CORRUPT && c.key.len == 4 && !kv_is_broken(ix->kv))
             rc = drop_corrupt(ix, id);

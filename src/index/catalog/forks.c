@@ -26,7 +26,6 @@ static struct part_fact *find_child(const struct index *ix, uint32_t host, bool 
     for (struct hash_match m = hash_index_find(x, child_hash(host, host_is_hash, pid));
          hash_index_next(x, &m);) {
         struct part_fact *f = &ix->forks.at[m.position];
-
         if (f->value == pid && f->host == host && f->host_is_hash == host_is_hash)
             return f;
     }
@@ -53,7 +52,6 @@ static void collect_forks(struct index *ix)
     hash_index_done(&ix->fork_index);
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
-
         if (e->view->hidden || catalog_is_hidden(e))
             continue;
         for (uint32_t k = 0; k < e->view->fork_count; k++)
@@ -80,7 +78,6 @@ static int copy_with_parents(const struct index *ix, const struct view *v,
     *ret = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct part_fact *fork = find_fork(ix, &v->processes[i]);
-
         if (!fork)
             continue;
         if (!*ret) {
@@ -118,7 +115,6 @@ void forks_link(struct index *ix)
         struct entry *e = ix->entries.at[i];
         struct index_process *with_parents;
         struct view *v;
-
         if (e->view->hidden || copy_with_parents(ix, e->view, &with_parents) < 0)
             continue;
         v = has_same_parents(e->view, with_parents) ? NULL

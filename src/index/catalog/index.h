@@ -13,8 +13,9 @@
  *
  * Used by:   catalog, ingest, index.
  * Locks:     index.lock: entries, views published, snapshots, the queue of files. ingest.lock:
- *            jobs, mail, credits. It may be acquired while index.lock is held, never the other way
- *            round. Neither is held during I/O.
+ *            jobs, results, credits. It may be acquired while index.lock is held, never the other
+ *            way round. Neither is held during I/O.
+ *
  */
 #ifndef DFTRACERD_INDEX_CATALOG_INDEX_H
 #define DFTRACERD_INDEX_CATALOG_INDEX_H

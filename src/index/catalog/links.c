@@ -64,7 +64,6 @@ void links_resolve(struct index *ix)
     ix->links_dirty = false;
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct entry *e = ix->entries.at[i];
-
         if (e->offered && e->view->pub.state != INDEX_MISSING)
             list[n++] = e;
         else
@@ -73,7 +72,6 @@ void links_resolve(struct index *ix)
     qsort(list, n, sizeof(struct entry *), compare_links);
     for (uint32_t i = 0; i < n; i++) {
         bool another = first && same_file(first, list[i]);
-
         first = another ? first : list[i];
         resolve_entry(ix, list[i], another ? first : NULL);
     }

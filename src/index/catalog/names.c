@@ -95,7 +95,6 @@ static char *decode_line(struct index *ix, const struct index_name *n, uint8_t m
 {
     for (size_t i = 0; i < line.len; i++) {
         struct text t = {line.ptr + i, 1};
-
         if (line.ptr[i] == HASH_MARK && marks & HASH_MARKED)
             t = texts_get(ix->texts, n->hash);
         else if (line.ptr[i] == VALUE_MARK && marks & VALUE_MARKED)
@@ -130,7 +129,6 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
         const struct index_name *n = &p->names.at[i];
         const char *nl = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
         uint8_t marks = 0;
-
         if (!nl)
             break; /* impossible: each name has its line */
         encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, lines, &marks);
@@ -177,7 +175,6 @@ static int get_section(struct rec *r, struct text *ret, char **ret_own)
 {
     uint64_t len = rec_u(r);
     struct text stored = rec_text(r);
-    size_t got;
 
     *ret = stored;
     *ret_own = NULL;
@@ -188,7 +185,7 @@ static int get_section(struct rec *r, struct text *ret, char **ret_own)
     *ret_own = malloc(len + 1);
     if (!*ret_own)
         return -ENOMEM;
-    got = ZSTD_decompress(*ret_own, len, stored.ptr, stored.len);
+    size_t got = ZSTD_decompress(*ret_own, len, stored.ptr, stored.len);
     *ret = (struct text){*ret_own, len};
     if (got == len)
         return 0;
@@ -218,7 +215,6 @@ static int split_lines(struct text lines, struct text *out, uint32_t count)
 
     for (uint32_t i = 0; i < count; i++) {
         const char *nl = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-
         if (!nl)
             return ERR_CORRUPT;
         out[i] = (struct text){p, (size_t)(nl - p)};
@@ -327,8 +323,7 @@ int names_translate(struct index *ix, struct rec whole, struct part *p, struct b
     uint8_t *marks = malloc(count + 1);
 
     rc = rc ? rc : marks ? vec_reserve(&p->names, count) : -ENOMEM;
-    if (rc == 0)
-        rc = decode_records(ix, &r, p->names.at, marks, (uint32_t)count);
+    rc = rc ? rc : decode_records(ix, &r, p->names.at, marks, (uint32_t)count);
     if (rc == 0) {
         p->names.count = count;
         rc = translate_records(ix, &whole, p, marks, (uint32_t)count, ret);
@@ -413,8 +408,7 @@ static int load_range(struct index *ix, struct line_range *range)
     if (rc)
         return rc;
     rc = kv_get(r, KV_NAME, &key, &value);
-    if (rc == 0)
-        rc = names_decode(ix, rec_of(value), NULL, &count, &range->texts, &range->bytes);
+    rc = rc ? rc : names_decode(ix, rec_of(value), NULL, &count, &range->texts, &range->bytes);
     kv_read_end(r);
     if (rc == 0 && count == range->count)
         return 0;

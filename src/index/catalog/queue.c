@@ -103,7 +103,6 @@ int queue_assign(struct index *ix, struct entry *e)
     for (uint32_t i = 0; i < f->chunk_count; i++) {
         const struct index_chunk *c = &f->chunks[i];
         unsigned rank = c->home ? ranks_at(ix->ranks, c->home) : 0;
-
         sharers += shares[rank] == 0;
         shares[rank] += proportion(f->compressed_bytes, c->text_len, f->text_bytes) + 1;
         e->rank = (uint16_t)rank;

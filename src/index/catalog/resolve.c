@@ -79,7 +79,6 @@ static int add_names(struct resolver *r, const struct index_file *f)
 
     for (uint32_t i = 0; i < f->name_count && rc == 0; i++) {
         const struct index_name *n = &f->names[i];
-
         if (n->kind > INDEX_SH)
             break;
         if (i == 0 || n[-1].kind != n->kind || n[-1].hash != n->hash)
@@ -95,7 +94,6 @@ static int add_process_files(struct resolver *r, const struct index_file *f, uin
 
     for (uint32_t i = 0; i < f->process_count && rc == 0; i++) {
         const struct index_process *p = &f->processes[i];
-
         if (find_process_file(r, p->host, p->pid))
             continue;
         rc = hash_index_add(&r->file_index, hash_index_mix((uint64_t)p->pid, p->host),
@@ -124,12 +122,11 @@ static struct resolver *make_resolver(const struct snapshot *s)
 static struct resolver *resolver_of(const struct snapshot *snapshot)
 {
     struct snapshot *s = (struct snapshot *)snapshot;
-    struct resolver *r;
 
     pthread_mutex_lock(&s->resolver_lock);
     if (!s->resolver)
         s->resolver = make_resolver(s);
-    r = s->resolver;
+    struct resolver *r = s->resolver;
     pthread_mutex_unlock(&s->resolver_lock);
     return r;
 }
@@ -141,7 +138,6 @@ uint32_t index_name_in(const struct index_file *f, enum index_name_kind kind, ui
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
         const struct index_name *n = &f->names[mid];
-
         if (n->kind < kind || (n->kind == kind && n->hash < hash))
             low = mid + 1;
         else
@@ -165,11 +161,10 @@ static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *
                                enum index_name_kind kind, uint32_t hash)
 {
     const struct index_process *p = pid == INT64_MIN ? NULL : process_in_file(file, pid);
-    const struct process_file *found;
 
     if (!p || p->ppid == INT64_MIN)
         return INDEX_NO_TEXT;
-    found = find_process_file(r, p->host, p->ppid);
+    const struct process_file *found = find_process_file(r, p->host, p->ppid);
     if (!found || &s->views[found->file]->pub == file)
         return INDEX_NO_TEXT;
     return index_name_in(&s->views[found->file]->pub, kind, hash);
@@ -178,24 +173,20 @@ static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *
 uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid,
                        enum index_name_kind kind, uint32_t hash, bool *ret_conflict)
 {
-    const struct known_name *known;
-    const struct resolver *r;
-    uint32_t value;
-
     if (ret_conflict)
         *ret_conflict = false;
     if (hash == INDEX_NO_TEXT)
         return INDEX_NO_TEXT;
-    value = index_name_in(file, kind, hash);
+    uint32_t value = index_name_in(file, kind, hash);
     if (value != INDEX_NO_TEXT)
         return value;
-    r = resolver_of(s);
+    const struct resolver *r = resolver_of(s);
     if (!r)
         return INDEX_NO_TEXT;
     value = name_in_parent(s, r, file, pid, kind, hash);
     if (value != INDEX_NO_TEXT)
         return value;
-    known = find_name(r, (uint8_t)kind, hash);
+    const struct known_name *known = find_name(r, (uint8_t)kind, hash);
     if (!known)
         return INDEX_NO_TEXT;
     if (known->value != CONFLICT)

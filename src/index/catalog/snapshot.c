@@ -78,7 +78,6 @@ static void merge_new(struct entry **list, uint32_t sorted, struct entry **fresh
 {
     while (count > 0) {
         bool old = sorted > 0 && strcmp(list[sorted - 1]->name, fresh[count - 1]->name) > 0;
-
         list[sorted + count - 1] = old ? list[sorted - 1] : fresh[count - 1];
         *(old ? &sorted : &count) -= 1;
     }
@@ -116,7 +115,6 @@ int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
     for (uint32_t i = 0; list && i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
         const struct entry *other = catalog_duplicate_of(e);
-
         if (e->view->pub.state == INDEX_MISSING ? e->view->pub.id != 0 && !other : other != NULL)
             list[n++] = (struct index_hidden){e->name, other ? other->name : NULL};
     }
@@ -141,7 +139,6 @@ static struct snapshot *make_snapshot(struct index *ix)
     forks_link(ix);
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
-
         if (!catalog_is_hidden(e))
             s->views[s->count++] = view_ref(e->view);
         if (e->is_archive && is_known_archive(e))

@@ -121,7 +121,6 @@ static int add_files(struct total_summary *r, const struct snapshot *s)
 
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         const struct view *v = s->views[i];
-
         if (!is_final(v))
             continue;
         rc = hash_index_add(&r->file_index, v->pub.id, (uint32_t)r->files.count);
@@ -136,7 +135,6 @@ static bool has_all_of(const struct total_summary *old, const struct total_summa
 {
     for (size_t i = 0; i < old->files.count; i++) {
         const struct final_file *m = find_final(r, old->files.at[i].id);
-
         if (!m || m->version != old->files.at[i].version)
             return false;
     }
@@ -150,7 +148,6 @@ static int add_summaries(struct index *ix, const struct snapshot *s, struct tota
 
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         const struct view *v = s->views[i];
-
         if (atomic_load(&ix->stopping))
             return ERR_CANCELLED; /* the writer also prepares summaries, and has to end */
         if (is_final(v) && !(old && find_final(old, v->pub.id)))
@@ -169,7 +166,6 @@ static int set_positions(const struct snapshot *s, struct summary *sum)
         rc = hash_index_add(&by_id, s->views[i]->pub.id, i);
     for (uint32_t i = 0; i < sum->thread_count && rc == 0; i++) {
         struct hash_match m = hash_index_find(&by_id, sum->threads[i].file);
-
         sum->threads[i].file = hash_index_next(&by_id, &m) ? m.position : 0;
     }
     hash_index_done(&by_id);
@@ -184,10 +180,9 @@ static int summarise_all(struct index *ix, const struct snapshot *s, struct tota
     r->all_files = summary_clone(r->summary);
     if (!r->all_files)
         return -ENOMEM;
-    for (uint32_t i = 0; i < s->count && rc == 0; i++) {
+    for (uint32_t i = 0; i < s->count && rc == 0; i++)
         if (!is_final(s->views[i]) && s->views[i]->pub.chunk_count > 0)
             rc = add_file(ix, r->all_files, s->views[i]);
-    }
     return rc ? rc : set_positions(s, r->all_files);
 }
 

@@ -105,7 +105,6 @@ static void retry_below(struct index *ix, const struct unreadable_dirs *before)
 {
     for (uint32_t i = 0; i < ix->entries.count && before; i++) {
         struct entry *e = ix->entries.at[i];
-
         if (unreadable_dirs_covers(before, e->name) &&
             !unreadable_dirs_covers(ix->unreadable_dirs, e->name))
             e->check_ns = 0;
@@ -115,13 +114,12 @@ static void retry_below(struct index *ix, const struct unreadable_dirs *before)
 int index_hold(struct index *ix, const char *const *dirs, size_t count)
 {
     struct unreadable_dirs *fresh = count ? unreadable_dirs_new(dirs, count) : NULL, *before;
-    bool changed;
 
     if (count && !fresh)
         return -ENOMEM;
     pthread_mutex_lock(&ix->lock);
     before = ix->unreadable_dirs;
-    changed = !is_same_list(before, fresh);
+    bool changed = !is_same_list(before, fresh);
     ix->unreadable_dirs = fresh;
     if (changed) {
         retry_below(ix, before);

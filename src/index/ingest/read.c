@@ -15,20 +15,18 @@
 
 static void read_file(struct reader *r, bool rebuild)
 {
-    int rc;
-
     /* FIFOs and devices must not block the reader. */
     r->fd = open(r->run->entry->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    rc = r->fd < 0 ? -errno : reader_plan(r, rebuild);
+    int rc = r->fd < 0 ? -errno : reader_plan(r, rebuild);
     r->run->unreachable = r->fd < 0 && access(r->run->entry->path, F_OK) < 0;
-    bool elsewhere = rc == 0 && r->run->action == RUN_READ && r->rank;
-    if (elsewhere)
-        rc = order_give(r);
+    bool other_rank = rc == 0 && r->run->action == RUN_READ && r->rank;
+    if (other_rank)
+        rc = order_begin(r);
     else if (rc == 0 && r->run->action == RUN_READ)
         rc = r->run->entry->is_archive ? reader_walk(r) : reader_text(r);
     else if (rc)
         r->run->action = RUN_READ;
-    if (!elsewhere || rc)
+    if (!other_rank || rc)
         reader_end(r, rc);
     reader_close(r);
 }
@@ -108,7 +106,6 @@ void *ingest_reader_main(void *arg)
         ingest_rest(in);
     while (edge && (run = next_run(&idle, &rebuild))) {
         struct reader r = idle;
-
         r.run = run;
         r.fd = -1;
         r.edge = edge;
