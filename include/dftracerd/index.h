@@ -39,17 +39,16 @@ void index_share_free(struct index_share *s); /* NULL-safe */
  * these in indexes of their own. All have the same options but for `path`. The calls may come from
  * any thread. */
 struct index_ranks {
-    /* the rank of this process; the number of ranks, at most INDEX_RANKS_MAX */
-    unsigned rank, count;
+    unsigned rank, count; /* of this process; number of ranks, at most INDEX_RANKS_MAX */
     /* Sends a message, which is copied. Messages arrive in order. Returns -ENOMEM or -EPIPE on
      * failure. */
     int (*send)(void *arg, unsigned to, struct text message);
     /* Sends a request and waits for its answer, which is appended. Returns -ENOMEM, -EPIPE, or the
      * error of the other rank. */
     int (*request)(void *arg, unsigned to, struct text request, struct buf *answer);
-    /* Sends a request to several ranks, and does not wait. Takes the request, on errors too.
-     * `answered` is called for each of them, by a thread that it must not hold up; it may take the
-     * answer. Returns -ENOMEM or -EPIPE if the request was sent to none. */
+    /* Sends a request to several ranks, and does not wait. *request becomes owned by the callee, on
+     * errors too. `answered` is called for each rank, by a thread that it must not block; it may
+     * steal the answer. Returns -ENOMEM or -EPIPE if the request was sent to none. */
     int (*request_all)(void *arg, const unsigned *to, unsigned count, struct buf *request,
                        void (*answered)(void *arg, unsigned from, int rc, struct buf *answer),
                        void *answered_arg);
@@ -79,9 +78,8 @@ struct index_options {
     double bloom_rate;  /* false-positive rate, 0 = 0.01 */
     bool read_only;     /* inspection: no ingest, no lock taken for writing */
     unsigned commit_ms; /* maximum delay between reading and commit, 0 = 500 */
-    bool
-        /* files are only listed until index_want (INDEX_PENDING, not counted as pending) */
-        on_demand;
+    /* files are only listed until index_want (INDEX_PENDING, not counted as pending) */
+    bool on_demand;
     int64_t purge_ms; /* how long a file must be missing before it is forgotten; 0 = one hour */
     bool no_ahead;    /* a file is inflated by one thread alone (differential tests) */
     /* reading a file waits for the first piece that another thread inflates (tests) */
@@ -153,11 +151,10 @@ struct index_file_options {
     /* bytes of text per chunk, INDEX_CHECKPOINT_MIN ... MAX; limited to a fifth of
      * index_options.memory_limit, see index_file.checkpoint_size */
     uint64_t checkpoint_size;
-    const char *const *
-        /* NULL-terminated paths that have bloom filters besides those of the index, in each chunk
-         * and in the file; together at most 32; paths of 1 ... 4,096 bytes that do not begin with
-         * '@' */
-        extra_dimensions;
+    /* NULL-terminated paths that have bloom filters besides those of the index, in each chunk
+     * and in the file; together at most 32; paths of 1 ... 4,096 bytes that do not begin with
+     * '@' */
+    const char *const *extra_dimensions;
     double bloom_rate; /* false-positive rate, 1e-6 <= rate < 1 */
     /* number of different values that the filters of the file are sized for. A dimension with more
      * values has no filter (0: the limit is 65,536). At most INDEX_EXPECTED_MAX */
@@ -243,14 +240,14 @@ struct index_chunk {
 };
 /* Why a member of an archive is not a file of the index. */
 enum index_skip {
-    INDEX_SKIP_NOT,      /* it is a file of the index: ARCHIVE/MEMBER */
-    INDEX_SKIP_KIND,     /* a directory, a link, a device, or a file with holes */
-    INDEX_SKIP_NO_TRACE, /* named neither *.pfw nor *.pfw.gz */
-    INDEX_SKIP_NAME,     /* has "..", control characters, or is too long */
-    INDEX_SKIP_REPLACED, /* another member of that name comes later */
-    INDEX_SKIP_COMING    /* its text is not complete yet */
+    INDEX_SKIP_NONE,      /* it is a file of the index: ARCHIVE/MEMBER */
+    INDEX_SKIP_KIND,      /* a directory, a link, a device, or a file with holes */
+    INDEX_SKIP_NO_TRACE,  /* named neither *.pfw nor *.pfw.gz */
+    INDEX_SKIP_NAME,      /* has "..", control characters, or is too long */
+    INDEX_SKIP_REPLACED,  /* another member of that name comes later */
+    INDEX_SKIP_INCOMPLETE /* its text is not complete yet */
 };
-const char *index_skip_name(enum index_skip skip); /* Returns a phrase; NULL for INDEX_SKIP_NOT. */
+const char *index_skip_name(enum index_skip skip); /* Returns a phrase; NULL for INDEX_SKIP_NONE. */
 struct index_member {
     struct text name;
     uint8_t kind; /* enum trace_tar_kind */
@@ -259,6 +256,8 @@ struct index_member {
     uint64_t offset, size; /* position and length in the text of the archive */
     int64_t mtime_s;
 };
+/* Return whether a file has the name of a trace, or of an archive. */
+bool index_is_trace(struct text name);   /* *.pfw, *.pfw.gz */
 bool index_is_archive(struct text name); /* *.tar.gz, *.tgz, *.tar */
 /* What /info reports of a file. Immutable within a snapshot. Strings are borrowed from the
  * snapshot. */
@@ -321,8 +320,8 @@ static inline uint32_t index_file_chunk(const struct index_file *f, uint64_t *ob
 }
 
 struct snapshot;
-struct snapshot *index_snapshot(
-    struct index *ix); /* Returns the latest snapshot, a reference. Never NULL after index_open. */
+/* Returns the latest snapshot, a reference. Never NULL after index_open. */
+struct snapshot *index_snapshot(struct index *ix);
 /* Returns a snapshot that has only the files for which keep() returns true. *new*; another
  * reference to `s` if all are kept; NULL without memory. keep() is called without a lock. */
 struct snapshot *snapshot_filter(struct snapshot *s,

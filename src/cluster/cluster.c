@@ -144,10 +144,8 @@ int cluster_start(struct cluster *c, const struct cluster_handler *handler, stru
     threads = threads > REQUEST_THREADS_MAX ? REQUEST_THREADS_MAX : threads;
     c->handler = *handler;
     int rc = pool_new(1, "mpi-message", &c->messages);
-    if (rc == 0)
-        rc = pool_new(threads, "mpi-request", &c->requests);
-    if (rc == 0)
-        rc = start_thread(c);
+    rc = rc ? rc : pool_new(threads, "mpi-request", &c->requests);
+    rc = rc ? rc : start_thread(c);
     if (rc == 0)
         return 0;
     stop_pools(c);

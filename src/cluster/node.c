@@ -25,9 +25,9 @@ void bells_open(struct cluster *c)
 {
     struct bell *own = NULL;
     MPI_Comm node;
-    int count, rc;
+    int count;
 
-    rc = MPI_Comm_split_type(c->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    int rc = MPI_Comm_split_type(c->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     mpi_check(c, rc, "MPI_Comm_split_type");
     mpi_check(c, MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     mpi_check(c, MPI_Comm_size(node, &count), "MPI_Comm_size");

@@ -54,8 +54,7 @@ static int request_self(struct cluster *c, struct text bytes, struct buf *answer
     if (!c->requests || is_leaving(c))
         return -EPIPE;
     int rc = c->handler.request(c->handler.arg, c->rank, bytes, &own);
-    if (rc == 0)
-        rc = own.error;
+    rc = rc ? rc : own.error;
     if (rc == 0) {
         buf_append(answer, own.data, own.len);
         rc = answer->error;

@@ -76,8 +76,7 @@ struct found {
 
 static bool is_trace(const FTSENT *e)
 {
-    struct text name = {e->fts_name, e->fts_namelen};
-    return text_ends(name, TEXT(".pfw")) || text_ends(name, TEXT(".pfw.gz"));
+    return index_is_trace((struct text){e->fts_name, e->fts_namelen});
 }
 
 static void add_unreadable(struct found *f, const char *path)

@@ -55,17 +55,10 @@ struct watch {
     void *on_look_arg;
 };
 
-static bool ends_with(const char *s, const char *tail)
-{
-    size_t n = strlen(s), m = strlen(tail);
-    return n > m && strcmp(s + n - m, tail) == 0;
-}
-
 static bool is_trace_name(const char *name)
 {
     return strncmp(name, ".nfs", 4) != 0 &&
-           (ends_with(name, ".pfw") || ends_with(name, ".pfw.gz") ||
-            index_is_archive(text_of(name)));
+           (index_is_trace(text_of(name)) || index_is_archive(text_of(name)));
 }
 
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret)

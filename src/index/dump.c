@@ -75,7 +75,7 @@ static void dump_facts(struct dump *d, const struct view *v)
                  o);
     hash128_hex(v->text_sum, hex);
     buf_printf(o, "  text %s\n  damage %u\n", hex, f->damage_count);
-    for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++) {
+    for (uint32_t i = 0; i < f->damage_count && i < INDEX_DAMAGE_KEPT; i++) {
         buf_printf(o, "    %s ", trace_damage_name((enum trace_damage_kind)f->damage[i].kind));
         record_print(file_damage_fields, &f->damage[i], NULL,
                      "{file_from}-{file_to} at {text_offset}\n", o);
@@ -149,7 +149,6 @@ static void dump_names(struct dump *d, const struct index_file *f)
     for (uint32_t i = 0; i < f->name_count; i++) {
         const struct index_name *n = &f->names[i];
         struct text source;
-
         buf_printf(&line, "  name %06u %08u %s", n->chunk, n->row,
                    metadata_kind_names[n->kind].ptr);
         record_print(name_fields, n, d->ix->texts, " {hash} {value} pid {pid} ", &line);
@@ -242,7 +241,6 @@ static int hash_column(struct chunk_view *v, const struct column *c, struct rows
     XXH3_64bits_reset(&h);
     for (uint32_t first = 0; first < c->rows && rc == 0; first += ROWS) {
         uint32_t n = c->rows - first < ROWS ? c->rows - first : ROWS;
-
         rc = read_rows(v, c, entries, first, n, r);
         if (rc == 0) {
             XXH3_64bits_update(&h, r->values, n * sizeof *r->values);
@@ -270,7 +268,6 @@ static void dump_chunk(struct dump *d, const struct index_file *f, uint32_t i, s
     for (uint32_t k = 0; k < chunk_column_count(v) && rc == 0; k++) {
         struct column c;
         uint64_t hash;
-
         chunk_column(v, k, &c);
         rc = hash_column(v, &c, rows, &hash);
         buf_puts(d->out, "    ");
@@ -297,7 +294,6 @@ static void dump_checkpoints(struct dump *d, uint32_t file)
     kv_begin(r, KV_CHECKPOINT, &prefix, &c);
     while (kv_next(&c)) {
         struct trace_checkpoint at = {0};
-
         c.error = checkpoint_decode(c.key, c.value, &at);
         buf_printf(d->out,
                    "  checkpoint %" PRIu64 " at %" PRIu64 " bits %d kind %d members %" PRIu64
@@ -357,7 +353,6 @@ static void dump_summary(struct dump *d, uint32_t file)
                   "  thread {class} {host} {host_is_hash} pid {pid} tid {tid} count {count}");
     for (int i = 0; i < 4; i++) {
         struct buf line = {0};
-
         buf_printf(&line, "  class %d ", i);
         record_print(summary_class_fields, &s->classes[i], NULL,
                      "count {count}[ from {min_ts} to {max_te}]", &line);
@@ -378,7 +373,6 @@ int index_dump(struct index *ix, struct buf *out, int (*flush_call)(void *arg, s
         d.rc = -ENOMEM;
     for (uint32_t i = 0; i < d.s->count && d.rc == 0; i++) {
         const struct view *v = d.s->views[i];
-
         dump_facts(&d, v);
         dump_processes(&d, v);
         dump_names(&d, &v->pub);
@@ -435,7 +429,6 @@ static int check_file(struct index *ix, const struct snapshot *s, uint32_t file,
     }
     for (uint32_t i = 0; i < f->name_count && rc == 0; i++) {
         struct text line;
-
         rc = index_name_line(ix, f, &f->names[i], &line);
         if (rc || !line.ptr)
             rc = err_set(err, ERR_CORRUPT, "%s: the source line of a name is missing", f->name);

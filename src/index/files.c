@@ -49,15 +49,15 @@ static void apply_offer(struct index *ix, struct entry *e, const struct identity
         e->seen = *now;
         e->stable_since_ns = mono;
         if (e->view->pub.state == INDEX_PENDING && there && !catalog_is_hidden(e))
-            catalog_show_size(ix, e);
+            catalog_publish_size(ix, e);
     }
     e->offered = true;
     if (e->run)
         e->again = e->again || !identity_same(&e->run->identity, now);
-    else if (!e->link_of && !e->unsettled && !catalog_is_unrequested(ix, e) &&
-             catalog_is_news(e, mono))
+    else if (!e->link_of && !e->unresolved && !catalog_is_unrequested(ix, e) &&
+             catalog_needs_reading(e, mono))
         catalog_queue(ix, e, false);
-    if (first && e->is_archive && !e->unsettled && !catalog_duplicate_of(e) &&
+    if (first && e->is_archive && !e->unresolved && !catalog_duplicate_of(e) &&
         identity_same(&e->view->identity, now))
         archive_offer_members(ix, e);
 }
@@ -66,7 +66,6 @@ int index_offer(struct index *ix, const char *name, const char *path)
 {
     struct identity now = {0};
     struct stat st;
-    struct entry *e;
     bool symlink = false, unrequested = false, there = stat_path(path, &st, &symlink);
 
     if (!ix->ingest)
@@ -74,7 +73,7 @@ int index_offer(struct index *ix, const char *name, const char *path)
     if (there)
         identity_of_stat(&st, &now);
     pthread_mutex_lock(&ix->lock);
-    e = catalog_entry(ix, name, path, true);
+    struct entry *e = catalog_entry(ix, name, path, true);
     if (e) {
         set_path(ix, e, path);
         catalog_note_link(ix, e, there ? &st : NULL, symlink);
@@ -90,11 +89,10 @@ int index_offer(struct index *ix, const char *name, const char *path)
 
 int index_forget(struct index *ix, const char *name)
 {
-    struct entry *e;
     int rc = ERR_NOT_FOUND;
 
     pthread_mutex_lock(&ix->lock);
-    e = catalog_entry(ix, name, NULL, false);
+    struct entry *e = catalog_entry(ix, name, NULL, false);
     /* Members are forgotten together with their archive. */
     if (e && e->view->pub.state != INDEX_MISSING && !e->archive) {
         rc = catalog_forget(ix, e);
@@ -112,7 +110,6 @@ int index_forget(struct index *ix, const char *name)
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options)
 {
     struct index_params *index_params = NULL;
-    struct entry *e;
     int rc = 0;
 
     if (!ix->ingest)
@@ -124,7 +121,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
     if (rc)
         return rc;
     pthread_mutex_lock(&ix->lock);
-    e = catalog_entry(ix, name, NULL, false);
+    struct entry *e = catalog_entry(ix, name, NULL, false);
     bool gone = e && e->view->pub.state == INDEX_MISSING;
     if (e && (gone || (catalog_is_hidden(e) && !e->is_archive)))
         e = NULL;
@@ -141,13 +138,12 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
 
 int index_want(struct index *ix, const char *name)
 {
-    struct entry *e;
     int rc = 0;
 
     if (!ix->ingest)
         return -EROFS;
     pthread_mutex_lock(&ix->lock);
-    e = catalog_entry(ix, name, NULL, false);
+    struct entry *e = catalog_entry(ix, name, NULL, false);
     if (!e || catalog_is_hidden(e))
         rc = ERR_NOT_FOUND;
     else if (catalog_is_unrequested(ix, e))
@@ -170,7 +166,7 @@ bool index_is_unrequested(struct index *ix, const char *name)
 void index_listed(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
-    links_settle(ix);
+    links_resolve(ix);
     if (!ix->listed && (ix->generation != ix->generation_opened || ix->generation == 0))
         catalog_changed(ix);
     queue_assign_waiting(ix);

@@ -66,11 +66,11 @@ static int compare_views(const void *a, const void *b)
 }
 
 /* All views of this rank, ordered by serial. Valid under the lock. */
-struct known {
+struct view_list {
     VEC(struct view *) views;
 };
 
-static int collect_views(const struct mirror *m, struct known *k)
+static int collect_views(const struct mirror *m, struct view_list *k)
 {
     int rc = 0;
 
@@ -85,7 +85,7 @@ static int collect_views(const struct mirror *m, struct known *k)
     return rc;
 }
 
-static struct view *look_up(const struct known *k, uint64_t serial)
+static struct view *find_view(const struct view_list *k, uint64_t serial)
 {
     struct view key = {.serial = serial}, *at = &key, **found;
 
@@ -98,28 +98,28 @@ static struct view *look_up(const struct known *k, uint64_t serial)
 int mirror_known_files(struct index *ix, struct rec *request, struct buf *answer)
 {
     struct mirror *m = ix->mirror;
-    struct known k = {0};
+    struct view_list k = {0};
 
     pthread_mutex_lock(&m->lock);
     int rc = collect_views(m, &k);
     uint64_t count = rec_count(request, 1);
     for (uint64_t i = 0; i < count && rc == 0; i++)
-        buf_putc(answer, look_up(&k, rec_u(request)) ? 1 : 0);
+        buf_putc(answer, find_view(&k, rec_u(request)) ? 1 : 0);
     pthread_mutex_unlock(&m->lock);
     vec_done(&k.views);
     return rc ? rc : request->bad ? ERR_CORRUPT : answer->error;
 }
 
 /* Decodes the views of a snapshot. *views receives references. */
-static int take_views(struct index *ix, struct rec *in, const struct known *k, struct view **views,
-                      uint32_t *ret_count)
+static int decode_views(struct index *ix, struct rec *in, const struct view_list *k,
+                        struct view **views, uint32_t *ret_count)
 {
     uint64_t count = rec_choice(in, UINT32_MAX);
     int rc = 0;
 
     for (uint32_t i = 0; i < count && rc == 0; i++) {
         uint64_t serial = rec_u(in);
-        struct view *old = serial ? look_up(k, serial) : NULL;
+        struct view *old = serial ? find_view(k, serial) : NULL;
         views[i] = old ? view_ref(old) : NULL;
         if (!serial)
             rc = view_decode(ix, in, ix->mirror->home, &views[i]);
@@ -142,7 +142,7 @@ int mirror_add_snapshot(struct index *ix, struct rec *request)
 {
     struct mirror *m = ix->mirror;
     struct view **views = NULL;
-    struct known k = {0};
+    struct view_list k = {0};
     uint32_t taken = 0;
 
     pthread_mutex_lock(&m->lock);
@@ -154,7 +154,7 @@ int mirror_add_snapshot(struct index *ix, struct rec *request)
     uint64_t count = rec_count(&at, 1);
     views = malloc((count + 1) * sizeof *views);
     rc = rc ? rc : views ? collect_views(m, &k) : -ENOMEM;
-    rc = rc ? rc : take_views(ix, request, &k, views, &taken);
+    rc = rc ? rc : decode_views(ix, request, &k, views, &taken);
     struct snapshot *s = rc ? NULL : snapshot_of_views(ix, generation, views, taken);
     if (s) {
         s->serial = serial;
@@ -186,8 +186,8 @@ static int request_known(struct index *ix, unsigned rank, const struct snapshot 
 }
 
 /* A serial of 0 means that the file follows. */
-static void put_snapshot(struct index *ix, unsigned rank, const struct snapshot *s,
-                         const char *known, struct buf *out)
+static void encode_snapshot(struct index *ix, unsigned rank, const struct snapshot *s,
+                            const char *known, struct buf *out)
 {
     rec_put_u(out, s->serial);
     rec_put_u(out, s->generation);
@@ -209,7 +209,7 @@ static bool has_snapshot(const struct rank_sent *sent, const struct snapshot *s)
 }
 
 /* Keeps the same list as the rank. */
-static void note_snapshot(struct rank_sent *sent, const struct snapshot *s)
+static void record_snapshot(struct rank_sent *sent, const struct snapshot *s)
 {
     for (unsigned i = RANK_SNAPSHOTS - 1; i > 0; i--)
         sent->snapshots[i] = sent->snapshots[i - 1];
@@ -226,12 +226,12 @@ static int send_snapshot(struct index *ix, unsigned rank, const struct snapshot 
     if (rc == 0) {
         buf_putc(&message, RANK_ADD_SNAPSHOT);
         texts = text_ids_encode(ix->texts, sent->texts, &message);
-        put_snapshot(ix, rank, s, known.data, &message);
+        encode_snapshot(ix, rank, s, known.data, &message);
         rc = ranks_request(ix->ranks, rank, &message, &answer);
     }
     if (rc == 0) {
         sent->texts = texts;
-        note_snapshot(sent, s);
+        record_snapshot(sent, s);
     }
     buf_done(&known);
     buf_done(&message);
@@ -248,7 +248,7 @@ static int send_new_snapshot(struct index *ix, unsigned rank, const struct snaps
     return rc;
 }
 
-static void put_request(const struct snapshot *s, struct text request, struct buf *out)
+static void encode_request(const struct snapshot *s, struct text request, struct buf *out)
 {
     /* with space for the headers of this module and of the cluster */
     buf_reserve(out, request.len + 64);
@@ -262,7 +262,7 @@ int index_request_rank(struct index *ix, unsigned rank, const struct snapshot *s
 {
     struct buf message = {0};
 
-    put_request(s, request, &message);
+    encode_request(s, request, &message);
     int rc = ranks_request(ix->ranks, rank, &message, answer);
     if (rc == -ESRCH) {
         rc = send_new_snapshot(ix, rank, s);
@@ -282,7 +282,7 @@ int index_request_ranks(struct index *ix, const unsigned *ranks, unsigned count,
 
     for (unsigned i = 0; i < count; i++)
         (void)send_new_snapshot(ix, ranks[i], s);
-    put_request(s, request, &message);
+    encode_request(s, request, &message);
     return ranks_request_all(ix->ranks, ranks, count, &message, answered, arg);
 }
 

@@ -29,20 +29,16 @@
 /* fraction of memory for bytes of texts, which take two or three times as much */
 #define TEXTS_SHARE 32
 
+static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
+{
+    return value < min ? min : value > max ? max : value;
+}
+
 /* The text of a chunk, its builder and its value are in memory together: about five times its size.
  * text_len of a chunk must fit 32 bits, too. */
 static uint64_t largest_chunk(size_t memory_limit)
 {
-    uint64_t max = memory_limit / 5;
-
-    if (max < INDEX_CHECKPOINT_MIN)
-        return INDEX_CHECKPOINT_MIN;
-    return max < INDEX_CHECKPOINT_MAX ? max : INDEX_CHECKPOINT_MAX;
-}
-
-static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
-{
-    return value < min ? min : value > max ? max : value;
+    return clamp(memory_limit / 5, INDEX_CHECKPOINT_MIN, INDEX_CHECKPOINT_MAX);
 }
 
 /* If memory is short: less text in flight, earlier commits, fewer names of events that are counted
@@ -51,7 +47,6 @@ static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 static void fill_limits(struct index *ix)
 {
     struct index_options *o = &ix->options;
-    uint64_t builder, spare;
 
     if (o->memory == 0)
         o->memory = memory_limit().bytes;
@@ -62,30 +57,22 @@ static void fill_limits(struct index *ix)
     if (o->bloom_rate <= 0)
         o->bloom_rate = 0.01;
     ix->checkpoint_max = largest_chunk(o->memory_limit);
-    if (o->checkpoint_size == 0)
-        o->checkpoint_size = 4u << 20;
-    if (o->checkpoint_size < INDEX_CHECKPOINT_MIN)
-        o->checkpoint_size = INDEX_CHECKPOINT_MIN;
-    if (o->checkpoint_size > ix->checkpoint_max)
-        o->checkpoint_size = ix->checkpoint_max;
+    o->checkpoint_size = clamp(o->checkpoint_size ? o->checkpoint_size : 4u << 20,
+                               INDEX_CHECKPOINT_MIN, ix->checkpoint_max);
     if (o->workers == 0) {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         o->workers = n > 0 ? (unsigned)n : 1;
     }
-    if (o->commit_ms == 0)
-        o->commit_ms = 500;
-    if (o->upkeep_ms == 0)
-        o->upkeep_ms = 1000;
-    if (o->archive_traces == 0)
-        o->archive_traces = 100000;
-    if (o->map_size == 0)
-        o->map_size = 64ull << 30;
+    o->commit_ms = o->commit_ms ? o->commit_ms : 500;
+    o->upkeep_ms = o->upkeep_ms ? o->upkeep_ms : 1000;
+    o->archive_traces = o->archive_traces ? o->archive_traces : 100000;
+    o->map_size = o->map_size ? o->map_size : 64ull << 30;
     /* The batch and its pages take 32 MiB: the rest may be in flight. With large chunks there are
      * fewer workers. */
-    builder = builder_bytes(o->checkpoint_size);
+    uint64_t builder = builder_bytes(o->checkpoint_size);
     while (o->workers > 1 && o->workers * builder > o->memory_limit / 2)
         o->workers--;
-    spare = o->workers * builder + (32u << 20);
+    uint64_t spare = o->workers * builder + (32u << 20);
     o->memory_limit = o->memory_limit > spare ? o->memory_limit - spare : 0;
     if (o->memory_limit > (o->workers * 4 + 4) * o->checkpoint_size)
         /* enough to keep all workers busy */
@@ -124,7 +111,7 @@ static void schema_text(const struct index *ix, struct buf *out)
         buf_printf(out, " %s", ix->index_params->dimensions[i]);
 }
 
-static uint64_t meta_u(struct kv_read *r, const char *name)
+static uint64_t read_meta_number(struct kv_read *r, const char *name)
 {
     struct kv_key key = kv_key_of_name(name);
     struct text value;
@@ -136,7 +123,7 @@ static uint64_t meta_u(struct kv_read *r, const char *name)
 }
 
 /* Without a commit, the next id is computed from the files; generations must not be reused. */
-static int meta_check(struct kv_read *r)
+static int check_meta(struct kv_read *r)
 {
     struct kv_key generation = kv_key_of_name("generation"), next = kv_key_of_name("next_file");
     struct text value;
@@ -149,7 +136,7 @@ static int meta_check(struct kv_read *r)
 
 /* The store is in the state of a clean end or a crash. From now on, a crash skips the generations
  * that may have been published: this is stored before the first change. */
-static void leave_generations(struct index *ix, struct kv_batch *b)
+static void reserve_generations(struct index *ix, struct kv_batch *b)
 {
     struct kv_key key = kv_key_of_name("generation");
     struct buf value = {0};
@@ -165,7 +152,6 @@ static int write_schema(struct index *ix, struct err *err)
     struct kv_key schema = kv_key_of_name("schema"), uuid = kv_key_of_name("uuid");
     struct buf text = {0};
     uint8_t random[16];
-    int rc;
 
     if (!b)
         return err_set(err, -ENOMEM, "out of memory");
@@ -178,8 +164,8 @@ static int write_schema(struct index *ix, struct err *err)
     schema_text(ix, &text);
     kv_put(b, KV_META, &schema, text.data, text.len);
     kv_put(b, KV_META, &uuid, ix->uuid, 32);
-    leave_generations(ix, b);
-    rc = text.error ? text.error : kv_commit(ix->kv, b);
+    reserve_generations(ix, b);
+    int rc = text.error ? text.error : kv_commit(ix->kv, b);
     buf_done(&text);
     kv_batch_free(b);
     return rc ? err_set(err, rc, "%s: %s", ix->path, err_text(rc)) : 0;
@@ -252,12 +238,12 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
                        ix->path, memory_limit().source);
     if (rc)
         return err_set(err, rc, "%s: cannot load the string table: %s", ix->path, err_text(rc));
-    rc = meta_check(r);
+    rc = check_meta(r);
     if (rc)
         return err_set(err, rc, "%s: %s", ix->path, err_text(rc));
-    ix->generation = meta_u(r, "generation");
+    ix->generation = read_meta_number(r, "generation");
     ix->generation_stored = ix->generation;
-    ix->next_file = (uint32_t)meta_u(r, "next_file");
+    ix->next_file = (uint32_t)read_meta_number(r, "next_file");
     if (ix->next_file == 0)
         ix->next_file = 1;
     rc = catalog_load(ix, r, err);
@@ -267,7 +253,7 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
 }
 
 /* Deletes what the last process had left to delete: no snapshot reads it now. */
-static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch *b)
+static int collect_garbage(struct kv_read *r, struct kv_batch *b)
 {
     struct kv_cursor c;
 
@@ -275,7 +261,6 @@ static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch 
     while (kv_next(&c)) {
         const uint8_t *p = (const uint8_t *)c.key.ptr;
         struct garbage g = {0};
-
         if (c.key.len != 13)
             continue;
         g = (struct garbage){.kind = p[0],
@@ -285,7 +270,6 @@ static int collect_garbage(struct index *ix, struct kv_read *r, struct kv_batch 
         garbage_delete(b, &g);
     }
     kv_end(&c);
-    (void)ix;
     return c.error;
 }
 
@@ -299,17 +283,16 @@ static int clean_up(struct index *ix)
     int rc = b ? kv_read_begin(ix->kv, &r) : -ENOMEM;
 
     if (rc == 0) {
-        rc = collect_garbage(ix, r, b);
+        rc = collect_garbage(r, b);
         kv_read_end(r);
     }
     for (uint32_t i = 0; rc == 0 && i < ix->lost.count; i++) {
         struct kv_key key = kv_key_of_u32(ix->lost.at[i]);
-
         kv_delete(b, KV_FILE, &key);
         garbage_delete(b, &(struct garbage){.kind = GARBAGE_FILE, .file = ix->lost.at[i]});
     }
     if (rc == 0) {
-        leave_generations(ix, b);
+        reserve_generations(ix, b);
         if (kv_commit_freeing(ix->kv, b) < 0 && getrandom(&random, sizeof random, 0) > 0)
             ix->generation += (1ull << 32) + random;
     }
@@ -356,15 +339,13 @@ static int new_state(struct index *ix)
 
 static void drop_state(struct index *ix)
 {
-    struct snapshot *s;
-
     pthread_mutex_lock(&ix->lock);
-    s = ix->current;
+    struct snapshot *s = ix->current;
     ix->current = NULL;
     pthread_mutex_unlock(&ix->lock);
     snapshot_release(s);
-    root_release(ix->root);
-    ix->root = NULL;
+    total_summary_release(ix->total);
+    ix->total = NULL;
     kv_close(ix->kv);
     ix->kv = NULL;
     catalog_done(ix);
@@ -380,15 +361,13 @@ static void drop_state(struct index *ix)
  * start. */
 static int open_marked(struct index *ix, struct err *err)
 {
-    int rc;
-
     if (ix->read_only)
         return open_tables(ix, err);
     if (place_is_opening(ix->path))
         return err_set(err, ERR_CORRUPT, "%s: the last process ended while it opened the index",
                        ix->path);
     place_set_opening(ix->path, true);
-    rc = open_tables(ix, err);
+    int rc = open_tables(ix, err);
     place_set_opening(ix->path, false);
     return rc;
 }
@@ -400,14 +379,12 @@ static int open_store(struct index *ix, struct err *err)
     struct err first = {0};
     int rc = new_state(ix);
 
-    if (rc == 0)
-        rc = open_marked(ix, &first);
+    rc = rc ? rc : open_marked(ix, &first);
     if ((rc == ERR_CORRUPT || rc == ERR_STORE || rc == ERR_MEMORY_LIMIT) && !ix->read_only) {
         ix->rebuilt = strdup(first.text[0] ? first.text : err_text(rc));
         drop_state(ix);
         rc = place_clear(ix->path);
-        if (rc == 0)
-            rc = new_state(ix);
+        rc = rc ? rc : new_state(ix);
         if (rc == 0) {
             err_done(&first);
             rc = open_marked(ix, &first);
@@ -422,7 +399,7 @@ static int open_store(struct index *ix, struct err *err)
 static void init_locks(struct index *ix)
 {
     pthread_mutex_init(&ix->lock, NULL);
-    pthread_mutex_init(&ix->root_lock, NULL);
+    pthread_mutex_init(&ix->total_lock, NULL);
     pthread_cond_init(&ix->files_cond, NULL);
     pthread_rwlock_init(&ix->lines_lock, NULL);
     ix->lock_fd = -1;
@@ -431,28 +408,22 @@ static void init_locks(struct index *ix)
 int index_open(const struct index_options *options, struct err *err, struct index **ret)
 {
     struct index *ix = calloc(1, sizeof *ix);
-    struct snapshot *first;
-    int rc;
 
     if (!ix)
         return err_set(err, -ENOMEM, "out of memory");
     init_locks(ix);
-    rc = fill_options(ix, options);
+    int rc = fill_options(ix, options);
     rc = rc ? rc : spread_init(ix);
     if (rc)
         err_set(err, rc, rc == -ENOMEM ? "out of memory" : "too many processes for one index");
-    if (rc == 0)
-        rc = place_prepare(ix->path, ix->read_only, err);
+    rc = rc ? rc : place_prepare(ix->path, ix->read_only, err);
     if (rc == 0 && !ix->read_only)
         rc = place_lock(ix->path, err, &ix->lock_fd);
-    if (rc == 0)
-        rc = open_store(ix, err);
-    if (rc == 0)
-        rc = spread_connect(ix, err);
+    rc = rc ? rc : open_store(ix, err);
+    rc = rc ? rc : spread_connect(ix, err);
     ix->generation_opened = ix->generation;
-    if (rc == 0) {
-        first =
-            index_snapshot(ix); /* so that there always is a snapshot, even if memory is short */
+    if (rc == 0) { /* from now on there always is a snapshot, even if memory is short */
+        struct snapshot *first = index_snapshot(ix);
         if (!first)
             rc = err_set(err, -ENOMEM, "out of memory");
         snapshot_release(first);
@@ -483,7 +454,7 @@ void index_close(struct index *ix)
     free(ix->path);
     free(ix->rebuilt);
     pthread_mutex_destroy(&ix->lock);
-    pthread_mutex_destroy(&ix->root_lock);
+    pthread_mutex_destroy(&ix->total_lock);
     pthread_cond_destroy(&ix->files_cond);
     pthread_rwlock_destroy(&ix->lines_lock);
     free(ix);

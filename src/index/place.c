@@ -42,10 +42,9 @@ static const struct {
 
 const char *place_refused(unsigned long type)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (refused[i].type == (type & 0xFFFFFFFFul))
             return refused[i].name;
-    }
     return NULL;
 }
 
@@ -59,28 +58,23 @@ const char *index_network_name(const char *path)
 static int make_parents(const char *path)
 {
     char *copy = strdup(path), *p;
+    int rc = 0;
 
     if (!copy)
         return -ENOMEM;
-    for (p = copy + 1; (p = strchr(p, '/')); p++) {
+    for (p = copy + 1; rc == 0 && (p = strchr(p, '/')); p++) {
         *p = 0;
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST) {
-            int rc = -errno;
-
-            free(copy);
-            return rc;
-        }
+        rc = mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
         *p = '/';
     }
     free(copy);
-    return 0;
+    return rc;
 }
 
 int place_prepare(const char *path, bool read_only, struct err *err)
 {
     struct statfs fs;
     struct stat st;
-    const char *name;
     int rc;
 
     if (!read_only) {
@@ -96,7 +90,7 @@ int place_prepare(const char *path, bool read_only, struct err *err)
         return err_set(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return err_set(err, -ENOTDIR, "%s is not a directory", path);
-    name = place_refused((unsigned long)fs.f_type);
+    const char *name = place_refused((unsigned long)fs.f_type);
     if (name)
         return err_set(err, ERR_STORE,
                        "%s is on %s: the index requires a local file system (--index-dir)", path,
@@ -113,23 +107,22 @@ int place_prepare(const char *path, bool read_only, struct err *err)
 int place_lock(const char *path, struct err *err, int *ret_fd)
 {
     char name[4096], pid[32];
-    int fd, len;
 
     if (snprintf(name, sizeof name, "%s/dftracerd.lock", path) >= (int)sizeof name)
         return err_set(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
-    fd = failpoint("place.lock") ? -1 : open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd =
+        failpoint("place.lock") ? -1 : open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_set(err, -errno, "%s: %s", name, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
-
         pid[n > 0 ? n : 0] = 0;
         pid[strcspn(pid, "\n")] = 0;
         close(fd);
         return err_set(err, ERR_STORE_BUSY, "%s is in use by another daemon (process %s)", path,
                        pid[0] ? pid : "unknown");
     }
-    len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+    int len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) != len) {
         /* The process id is only for the message above: not worth failing for. */
     }
@@ -152,7 +145,6 @@ bool place_is_opening(const char *path)
 void place_set_opening(const char *path, bool opening)
 {
     char name[4096];
-    int fd;
 
     if (!opening_name(path, name, sizeof name))
         return;
@@ -161,7 +153,7 @@ void place_set_opening(const char *path, bool opening)
         return;
     }
     /* On a full disk the mark is missing, which does no harm. */
-    fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0)
         close(fd);
 }

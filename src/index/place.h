@@ -11,10 +11,10 @@ int place_prepare(const char *path, bool read_only, struct err *err);
  * descriptor. */
 int place_lock(const char *path, struct err *err, int *ret_fd);
 int place_clear(const char *path); /* removes data.mdb, lock.mdb and the marks */
-/* The file that marks that the index is being opened. */
+/* Test for, and create or remove, the file that marks that the index is being opened. */
 bool place_is_opening(const char *path);
 void place_set_opening(const char *path, bool opening);
-/* returns the name of a refused file system, or NULL */
+/* Returns the name of a refused file system, or NULL. */
 const char *place_refused(unsigned long statfs_type);
 
 #endif

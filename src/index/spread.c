@@ -167,7 +167,6 @@ static int assign_files(struct index *ix)
     for (size_t i = 0; i < ix->entries.count && rc == 0; i++) {
         struct entry *e = ix->entries.at[i];
         const struct index_file *f = &e->view->pub;
-
         if (!has_all_chunks(ix, f))
             rc = ix->read_only ? 0 : mark_for_rebuild(ix, e);
         else if (ix->ranks && f->chunk_count && f->state != INDEX_INDEXING)
@@ -231,7 +230,7 @@ static void forget_garbage(struct index *ix, struct rec *message)
         order_forget(ix, &g);
 }
 
-static void note_error(struct index *ix, unsigned rank, int error)
+static void record_error(struct index *ix, unsigned rank, int error)
 {
     pthread_mutex_lock(&ix->lock);
     ranks_set_error(ix->ranks, rank, error);
@@ -265,7 +264,7 @@ void index_receive(struct index *ix, unsigned from, struct text message)
             ix->rank_handler.stop(ix->rank_handler.arg, (uint64_t)rec_i(&rec));
         break;
     case RANK_ERROR:
-        note_error(ix, from, (int)rec_i(&rec));
+        record_error(ix, from, (int)rec_i(&rec));
         break;
     case RANK_RESULT:
         order_result(ix, from, &rec);

@@ -165,8 +165,7 @@ static int offer_all(struct index *ix, const char *directory, const char *prefix
             continue;
         if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
             rc = offer_all(ix, path, name);
-        else if (text_ends(text_of(name), TEXT(".pfw")) ||
-                 text_ends(text_of(name), TEXT(".pfw.gz")) || index_is_archive(text_of(name)))
+        else if (index_is_trace(text_of(name)) || index_is_archive(text_of(name)))
             rc = index_offer(ix, name, path);
     }
     closedir(dir);

@@ -53,7 +53,7 @@ static void read_body(const struct view *v)
     assert(f->state <= INDEX_MISSING && v->state_before <= INDEX_MISSING);
     assert(f->format <= TRACE_GZIP && f->unit <= TRACE_SEC);
     assert(f->damage_count == 0 || f->damage);
-    for (uint32_t i = 0; i < f->damage_count && i < DAMAGE_KEPT; i++)
+    for (uint32_t i = 0; i < f->damage_count && i < INDEX_DAMAGE_KEPT; i++)
         assert(trace_damage_name((enum trace_damage_kind)f->damage[i].kind));
     for (uint32_t i = 0; i < f->process_count; i++)
         texts_get(ix.texts, f->processes[i].host);

@@ -81,10 +81,10 @@ int starts_find(struct query *q, bool times, struct err *err, struct starts *ret
     struct groups *found = NULL;
 
     ret->counts = calloc(scan.places + 1, sizeof(*ret->counts));
-    ret->first = malloc((scan.places + 1) * sizeof(*ret->first));
-    if (!ret->counts || !ret->first)
+    ret->first = times ? malloc((scan.places + 1) * sizeof(*ret->first)) : NULL;
+    if (!ret->counts || (times && !ret->first))
         return -ENOMEM;
-    for (size_t i = 0; i < scan.places; i++)
+    for (size_t i = 0; times && i < scan.places; i++)
         ret->first[i] = ITEM_KEY_MAX;
     int rc = times ? query_source(q, TEXT("ts"), &scan.ts) : 0;
     rc = rc < 0 ? rc : groups_scan(&g, &found, err);

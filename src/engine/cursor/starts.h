@@ -11,7 +11,9 @@
 /* *new* arrays by position in scan_places; the caller frees both, also after an error. */
 struct starts {
     uint64_t *counts; /* selected objects */
-    __int128 *first;  /* the least key (item_key_of_ts); ITEM_KEY_MAX if the place has no objects */
+    /* the least key (item_key_of_ts), ITEM_KEY_MAX if the place has no objects; NULL: not
+     * requested */
+    __int128 *first;
 };
 /* `times`: false if only the counts are needed. */
 int starts_find(struct query *q, bool times, struct err *err, struct starts *ret);

@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A name that is nothing but the ending is that of a hidden file. */
+bool index_is_trace(struct text name)
+{
+    struct text ending = text_ends(name, TEXT(".gz")) ? TEXT(".pfw.gz") : TEXT(".pfw");
+
+    return name.len > ending.len && text_ends(name, ending);
+}
+
 bool index_is_archive(struct text name)
 {
     return text_ends(name, TEXT(".tar.gz")) || text_ends(name, TEXT(".tgz")) ||
@@ -58,7 +66,7 @@ void archive_list_done(struct archive_list *l)
 
 /* Returns whether the name is a relative path without "." and "..", empty parts and control
  * characters. */
-static bool is_good_name(struct text name)
+static bool is_safe_name(struct text name)
 {
     struct text part, rest = name;
 
@@ -73,8 +81,7 @@ static bool is_good_name(struct text name)
 
 bool archive_member_is_trace(enum trace_tar_kind kind, struct text name)
 {
-    return kind == TRACE_TAR_FILE &&
-           (text_ends(name, TEXT(".pfw")) || text_ends(name, TEXT(".pfw.gz")));
+    return kind == TRACE_TAR_FILE && index_is_trace(name);
 }
 
 static enum index_skip member_skip(const struct index_member *m, size_t archive_len,
@@ -84,11 +91,11 @@ static enum index_skip member_skip(const struct index_member *m, size_t archive_
         return INDEX_SKIP_KIND;
     if (!archive_member_is_trace(TRACE_TAR_FILE, m->name))
         return INDEX_SKIP_NO_TRACE;
-    if (!is_good_name(m->name) || archive_len + 1 + m->name.len >= PATH_MAX)
+    if (!is_safe_name(m->name) || archive_len + 1 + m->name.len >= PATH_MAX)
         return INDEX_SKIP_NAME;
     if (m->offset + m->size > text_bytes && !finished)
-        return INDEX_SKIP_COMING;
-    return INDEX_SKIP_NOT;
+        return INDEX_SKIP_INCOMPLETE;
+    return INDEX_SKIP_NONE;
 }
 
 /* If several members have the same name, the last one counts, as when tar extracts them. */
@@ -122,7 +129,6 @@ int archive_list_finish(struct view *v, const struct archive_list *l, uint64_t t
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
         struct index_member *m = &list[i];
-
         *m = l->list.at[i];
         m->name.ptr = names.ptr;
         names.ptr += m->name.len;

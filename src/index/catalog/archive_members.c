@@ -44,7 +44,7 @@ static void attach_member(struct index *ix, struct entry *e, struct entry *archi
         catalog_note_link(ix, e, NULL, false);
         archive_attach(e, archive);
     }
-    e->unsettled = false;
+    e->unresolved = false;
     e->link_of = NULL;
     e->member = (struct member_place){.offset = m->offset, .size = m->size, .cut = m->cut};
     e->seen = archive->view->identity;
@@ -69,12 +69,12 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
     if (e->view->pub.state == INDEX_MISSING)
         catalog_revive(ix, e, now);
     else if (e->view->pub.id == 0 && e->view->pub.state == INDEX_PENDING)
-        catalog_show_size(ix, e);
+        catalog_publish_size(ix, e);
     e->offered = true;
     e->listed = true;
     if (e->run)
         e->again = true;
-    else if (!catalog_is_unrequested(ix, e) && catalog_is_news(e, clock_mono_ns()))
+    else if (!catalog_is_unrequested(ix, e) && catalog_needs_reading(e, clock_mono_ns()))
         catalog_queue(ix, e, false);
 }
 
@@ -110,16 +110,13 @@ int archive_link(struct index *ix)
 {
     for (uint32_t i = 0, n = ix->entries.count; i < n; i++) {
         struct entry *e = ix->entries.at[i];
-        const struct member_place *m = &e->view->member;
-        struct entry *archive;
-
         if (!e->view->pub.archive)
             continue;
-        archive = catalog_entry(ix, e->view->pub.archive, e->path, true);
+        struct entry *archive = catalog_entry(ix, e->view->pub.archive, e->path, true);
         if (!archive)
             return -ENOMEM;
         archive_attach(e, archive);
-        e->member = *m;
+        e->member = e->view->member;
     }
     return 0;
 }

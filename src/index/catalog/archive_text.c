@@ -35,10 +35,10 @@ int archive_source(struct index *ix, int fd, const struct view *archive,
 
 void archive_place_done(struct archive_place *p)
 {
-    if (!p->of)
+    if (!p->archive)
         return;
     trace_text_close(p->text);
-    view_release(p->of);
+    view_release(p->archive);
     close(p->fd);
     *p = (struct archive_place){0};
 }
@@ -54,7 +54,7 @@ static int begin_source(struct index *ix, struct archive_place *p, int fd, struc
         return rc;
     }
     p->fd = copy;
-    p->of = view_ref(archive);
+    p->archive = view_ref(archive);
     return 0;
 }
 
@@ -63,7 +63,7 @@ int archive_source_from(struct index *ix, struct archive_place *p, int fd, struc
 {
     int rc = 0;
 
-    if (!p->text || p->of->owner != archive->owner) {
+    if (!p->text || p->archive->owner != archive->owner) {
         archive_place_done(p);
         rc = begin_source(ix, p, fd, archive);
     }
@@ -73,7 +73,7 @@ int archive_source_from(struct index *ix, struct archive_place *p, int fd, struc
     return rc;
 }
 
-void archive_source_back(struct archive_place *p, struct trace_source *source)
+void archive_source_return(struct archive_place *p, struct trace_source *source)
 {
     if (source)
         p->text = trace_source_release(source);

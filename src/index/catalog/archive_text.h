@@ -18,15 +18,15 @@ int archive_source(struct index *ix, int fd, const struct view *archive,
  * from this position. Without it, a compressed archive is inflated from the checkpoint before each
  * member. Zero-initialise it. */
 struct archive_place {
-    struct view *of;         /* the archive, a reference; NULL: none */
+    struct view *archive;    /* a reference; NULL: none */
     struct trace_text *text; /* NULL while a source has it */
     int fd;
 };
 /* Like archive_source, but continues from *p. The file was compared with `archive` before.
- * archive_source_back returns the source to *p, which must live until then. */
+ * archive_source_return returns the source to *p, which must live until then. */
 int archive_source_from(struct index *ix, struct archive_place *p, int fd, struct view *archive,
                         const struct member_place *m, struct trace_source **ret);
-void archive_source_back(struct archive_place *p, struct trace_source *source); /* may be NULL */
+void archive_source_return(struct archive_place *p, struct trace_source *source); /* NULL-safe */
 void archive_place_done(struct archive_place *p);
 
 #endif

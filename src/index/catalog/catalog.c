@@ -14,22 +14,22 @@ static struct entry *find_entry(const struct index *ix, struct text name)
 }
 
 /* Connects X.gz with X, whichever was offered first. */
-static void pair_up(struct index *ix, struct entry *e)
+static void connect_plain(struct index *ix, struct entry *e)
 {
     struct text name = text_of(e->name);
-    struct buf packed = {0};
-    struct entry *found;
+    struct buf gz_name = {0};
 
-    if (name.len > 3 && memcmp(name.ptr + name.len - 3, ".gz", 3) == 0)
+    if (text_ends(name, TEXT(".gz")))
         e->plain = find_entry(ix, (struct text){name.ptr, name.len - 3});
-    buf_printf(&packed, "%s.gz", e->name);
-    found = packed.error ? NULL : find_entry(ix, (struct text){packed.data, packed.len});
+    buf_printf(&gz_name, "%s.gz", e->name);
+    struct entry *found =
+        gz_name.error ? NULL : find_entry(ix, (struct text){gz_name.data, gz_name.len});
     if (found)
         found->plain = e;
-    buf_done(&packed);
+    buf_done(&gz_name);
 }
 
-static bool has_text_of(const struct view *a, const struct view *b)
+static bool has_same_text(const struct view *a, const struct view *b)
 {
     return a->pub.state == INDEX_READY && b->pub.state == INDEX_READY &&
            a->pub.text_bytes == b->pub.text_bytes && a->text_sum.high == b->text_sum.high &&
@@ -46,17 +46,18 @@ const struct entry *catalog_duplicate_of(const struct entry *e)
 {
     if (e->link_of)
         return e->link_of;
-    return e->plain && !e->plain->link_of && has_text_of(e->view, e->plain->view) ? e->plain : NULL;
+    return e->plain && !e->plain->link_of && has_same_text(e->view, e->plain->view) ? e->plain
+                                                                                    : NULL;
 }
 
 bool catalog_is_hidden(const struct entry *e)
 {
-    return e->view->pub.state == INDEX_MISSING || (e->unsettled && e->view->pub.id == 0) ||
+    return e->view->pub.state == INDEX_MISSING || (e->unresolved && e->view->pub.id == 0) ||
            catalog_duplicate_of(e) || is_whole_archive(e) ||
            (e->archive && catalog_duplicate_of(e->archive));
 }
 
-bool catalog_is_news(const struct entry *e, int64_t mono_ns)
+bool catalog_needs_reading(const struct entry *e, int64_t mono_ns)
 {
     const struct index_file *f = &e->view->pub;
     const struct view *v = e->view;
@@ -92,7 +93,7 @@ static struct entry *entry_new(struct index *ix, int64_t id, const char *name, c
     ix->entries.at[ix->entries.count++] = e;
     ix->archive_count += e->is_archive;
     ix->by_id.at[id] = e;
-    pair_up(ix, e);
+    connect_plain(ix, e);
     return e;
 fail:
     free(e);
@@ -102,9 +103,9 @@ fail:
 void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool symlink)
 {
     const struct stat *st = stat;
-    bool linked = st && (symlink || st->st_nlink > 1), moved;
+    bool linked = st && (symlink || st->st_nlink > 1);
 
-    moved = !e->offered || !st || st->st_dev != e->device || st->st_ino != e->inode;
+    bool moved = !e->offered || !st || st->st_dev != e->device || st->st_ino != e->inode;
     if (!moved && linked == e->linked && symlink == e->symlink)
         return;
     ix->link_count += linked;
@@ -113,7 +114,7 @@ void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool
     e->symlink = symlink;
     e->device = st ? st->st_dev : 0;
     e->inode = st ? st->st_ino : 0;
-    e->unsettled = linked;
+    e->unresolved = linked;
     ix->links_dirty = ix->links_dirty || ix->link_count > 0;
 }
 
@@ -165,7 +166,7 @@ void catalog_publish(struct index *ix, struct entry *e, struct view *v)
 }
 
 /* The next commit stores the record of the entry. */
-static void store_later(struct index *ix, struct entry *e)
+static void mark_record_dirty(struct index *ix, struct entry *e)
 {
     ix->records_dirty += !e->record_dirty;
     e->record_dirty = true;
@@ -182,12 +183,12 @@ void catalog_publish_run(struct index *ix, struct entry *e, struct view *v)
         hidden->state_before = (uint8_t)v->pub.state;
         hidden->missing_since_ns = e->view->missing_since_ns;
         view_release(v);
-        store_later(ix, e);
+        mark_record_dirty(ix, e);
     }
     catalog_publish(ix, e, hidden ? hidden : v);
 }
 
-void catalog_show_size(struct index *ix, struct entry *e)
+void catalog_publish_size(struct index *ix, struct entry *e)
 {
     struct view *v = view_with_state(e->view, INDEX_PENDING);
 
@@ -209,7 +210,7 @@ int catalog_forget(struct index *ix, struct entry *e)
     v->state_before = (uint8_t)e->view->pub.state;
     v->missing_since_ns = clock_real_ns();
     catalog_publish(ix, e, v);
-    store_later(ix, e);
+    mark_record_dirty(ix, e);
     e->offered = false;
     ix->links_dirty = ix->links_dirty || ix->link_count > 0;
     ix->forgotten = true;
@@ -219,8 +220,8 @@ int catalog_forget(struct index *ix, struct entry *e)
 void catalog_revive(struct index *ix, struct entry *e, const struct identity *now)
 {
     enum index_state before = e->view->state_before;
-    bool known = e->view->pub.id != 0,
-         same = !e->view->hidden && identity_same(&e->view->identity, now);
+    bool known = e->view->pub.id != 0;
+    bool same = !e->view->hidden && identity_same(&e->view->identity, now);
     struct view *v = known && !same ? view_hidden(e->view)
                                     : view_with_state(e->view, known ? before : INDEX_PENDING);
 
@@ -229,17 +230,14 @@ void catalog_revive(struct index *ix, struct entry *e, const struct identity *no
     e->replaced = known && !same;
     e->rebuild = e->rebuild || e->replaced;
     catalog_publish(ix, e, v);
-    store_later(ix, e);
+    mark_record_dirty(ix, e);
 }
 
 void catalog_notify(struct index *ix)
 {
-    void (*call)(void *);
-    void *arg;
-
     pthread_mutex_lock(&ix->lock);
-    call = ix->on_change;
-    arg = ix->on_change_arg;
+    void (*call)(void *) = ix->on_change;
+    void *arg = ix->on_change_arg;
     pthread_mutex_unlock(&ix->lock);
     if (call)
         call(arg);

@@ -20,13 +20,17 @@ struct entry {
     struct view *view;   /* never NULL once offered */
     struct entry *plain; /* for X.gz: X, if it has been offered */
     struct run *run;     /* the current run, until its end is committed */
-    bool queued, again, rebuild, unit_from_trace, offered;
+    bool queued;         /* in a queue, or waits in index.unplaced */
+    bool again;          /* is queued again when the current run has ended */
+    bool rebuild;        /* the next run reads the whole file */
+    bool offered;        /* by the watcher, and not forgotten since */
+    bool unit_from_trace;
     bool replaced;          /* the view is of a previous file with this name; for the next run */
     bool was_corrupt;       /* this process found it corrupt, and indexes it again */
     uint64_t device, inode; /* at the last offer */
     bool symlink, linked;   /* linked: a symlink, or a file with several names */
     /* it is not known yet which name of the file represents it: the entry is hidden */
-    bool unsettled;
+    bool unresolved;
     const struct entry *link_of; /* another name of the same file, which represents it */
     bool requested;              /* on_demand: a request selected it, or it was read once */
     /* options of the next run, if requested; NULL: those of the last run */
@@ -54,18 +58,18 @@ struct entry {
 /* ---- all under index.lock unless said otherwise ---------------------------------------------- */
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make);
-/* Records what an offer has found at the path (st NULL: nothing). The file may have several names
- * (links.c). */
+/* Records what an offer has found at the path (a struct stat; NULL: nothing). The file may have
+ * several names (links.c). */
 void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool symlink);
 void catalog_queue(struct index *ix, struct entry *e, bool front);
 /* queue.c: decides which rank reads which file. A file keeps its rank. */
 int queues_init(struct index *ix);
 void queues_done(struct index *ix);
 bool queues_are_empty(const struct index *ix);
-struct entry *queue_take(struct index *ix, unsigned rank); /* NULL if the queue is empty */
-/* at the ranks that have its chunks; 0, -ENOMEM */
+struct entry *queue_next_file(struct index *ix, unsigned rank); /* NULL if the queue is empty */
+/* Assigns a file to the ranks that have its chunks. Returns 0 or -ENOMEM. */
 int queue_assign(struct index *ix, struct entry *e);
-void queue_assign_waiting(struct index *ix); /* after index_listed */
+void queue_assign_waiting(struct index *ix); /* assigns all others; after index_listed */
 /* Queues the file to be indexed again. Visible at once: a client that waits for the index from now
  * on also waits for this. */
 void catalog_rebuild(struct index *ix, struct entry *e);
@@ -73,8 +77,10 @@ void catalog_rebuild(struct index *ix, struct entry *e);
 bool catalog_is_unrequested(const struct index *ix, const struct entry *e);
 /* Must be called when answers may change: starts a new generation. */
 void catalog_changed(struct index *ix);
-void catalog_publish(struct index *ix, struct entry *e, struct view *v); /* takes v */
-/* Publishes the view of a run. It stays hidden if the file is gone, or is another one meanwhile. */
+/* Replaces the view of the entry by `v`, which becomes owned by it. */
+void catalog_publish(struct index *ix, struct entry *e, struct view *v);
+/* Like catalog_publish, for the view of a run. It stays hidden if the file is gone, or is another
+ * one meanwhile. */
 void catalog_publish_run(struct index *ix, struct entry *e, struct view *v);
 /* Returns the entry that represents this one: another name of its file, or for X.gz the X with the
  * same text. NULL: none. */
@@ -83,9 +89,9 @@ const struct entry *catalog_duplicate_of(const struct entry *e);
  * known not to be one. */
 bool catalog_is_hidden(const struct entry *e);
 /* Publishes the size of a file that waits to be read. */
-void catalog_show_size(struct index *ix, struct entry *e);
+void catalog_publish_size(struct index *ix, struct entry *e);
 /* Returns whether the file has to be read, by its state at the last offer. */
-bool catalog_is_news(const struct entry *e, int64_t mono_ns);
+bool catalog_needs_reading(const struct entry *e, int64_t mono_ns);
 void catalog_notify(struct index *ix); /* without the lock */
 void catalog_done(struct index *ix);
 /* Marks the entry as missing. Returns 0 or -ENOMEM. */
@@ -96,6 +102,6 @@ void catalog_revive(struct index *ix, struct entry *e, const struct identity *no
 void catalog_drop_gone(struct index *ix);
 
 /* links.c: decides which name represents a file that has several, and queues files to be read. */
-void links_settle(struct index *ix);
+void links_resolve(struct index *ix);
 
 #endif

@@ -13,12 +13,20 @@ static bool is_gone(const struct entry *e)
     return e->view->pub.state == INDEX_MISSING && e->view->pub.id == 0;
 }
 
-static bool is_free(const struct entry *e)
+static bool can_be_freed(const struct entry *e)
 {
     return is_gone(e) && !e->run && !e->queued && !e->record_dirty && !e->link_of && !e->members;
 }
 
-static void entry_free(struct index *ix, struct entry *e)
+static void entry_free(struct entry *e)
+{
+    free(e->shares);
+    index_params_release(e->index_params);
+    view_release(e->view);
+    free(e);
+}
+
+static void remove_entry(struct index *ix, struct entry *e)
 {
     int64_t id = intern_find(ix->entry_names, text_of(e->name));
 
@@ -26,10 +34,7 @@ static void entry_free(struct index *ix, struct entry *e)
     ix->link_count -= e->linked;
     ix->archive_count -= e->is_archive;
     archive_attach(e, NULL);
-    free(e->shares);
-    index_params_release(e->index_params);
-    view_release(e->view);
-    free(e);
+    entry_free(e);
 }
 
 /* Nothing points to a freed entry: X.gz is disconnected from X here, and links were settled after
@@ -43,15 +48,13 @@ void catalog_drop_gone(struct index *ix)
     ix->gone = false;
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct entry *e = ix->entries.at[i];
-
-        if (e->plain && is_free(e->plain))
+        if (e->plain && can_be_freed(e->plain))
             e->plain = NULL;
     }
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct entry *e = ix->entries.at[i];
-
-        if (is_free(e)) {
-            entry_free(ix, e);
+        if (can_be_freed(e)) {
+            remove_entry(ix, e);
             continue;
         }
         ix->gone = ix->gone || is_gone(e); /* in use: a later call frees it */
@@ -64,12 +67,8 @@ void catalog_drop_gone(struct index *ix)
 
 void catalog_done(struct index *ix)
 {
-    for (uint32_t i = 0; i < ix->entries.count; i++) {
-        view_release(ix->entries.at[i]->view);
-        index_params_release(ix->entries.at[i]->index_params);
-        free(ix->entries.at[i]->shares);
-        free(ix->entries.at[i]);
-    }
+    for (uint32_t i = 0; i < ix->entries.count; i++)
+        entry_free(ix->entries.at[i]);
     vec_done(&ix->forks);
     hash_index_done(&ix->fork_index);
     ix->forks_dirty = false;

@@ -6,15 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 struct kv_key path_key(const char *name)
 {
-    XXH128_hash_t hash = XXH3_128bits(name, strlen(name));
+    struct hash128 hash = text_hash128(text_of(name));
     struct kv_key k = {0};
 
-    kv_key_u64(&k, hash.high64);
-    kv_key_u64(&k, hash.low64);
+    kv_key_u64(&k, hash.high);
+    kv_key_u64(&k, hash.low);
     return k;
 }
 
@@ -64,7 +63,7 @@ static const struct record_field fork_fields[] = {FIELD_TEXT_ID(host),
 const struct record_field file_member_fields[] = {FIELD_BITS(3),
                                                   FIELD(kind, .bits = 3, .max = TRACE_TAR_OTHER),
                                                   FIELD(cut, .bits = 1),
-                                                  FIELD(skip, .max = INDEX_SKIP_COMING),
+                                                  FIELD(skip, .max = INDEX_SKIP_INCOMPLETE),
                                                   FIELD(offset),
                                                   FIELD(size),
                                                   FIELD(mtime_s),
@@ -112,7 +111,7 @@ const struct record_field file_content_fields[] = {
     FIELD(pub.min_ts),
     FIELD(pub.max_te),
     FIELD(pub.tracer_version),
-    FIELD_LIST(pub.damage, pub.damage_count, file_damage_fields, .max = DAMAGE_KEPT),
+    FIELD_LIST(pub.damage, pub.damage_count, file_damage_fields, .max = INDEX_DAMAGE_KEPT),
     FIELD_LIST(pub.processes, pub.process_count, file_process_fields),
     FIELD_LIST(forks, fork_count, fork_fields),
     {0}};
@@ -130,7 +129,7 @@ void file_encode(struct index *ix, const struct view *view, struct buf *out)
     record_encode(file_content_fields, v, ix->texts, out);
     index_params_encode(v->index_params, ix->index_params, out);
     for (unsigned i = 0; i < v->index_params->dimension_count; i++) {
-        struct filter bloom = v->filters ? v->filters[i] : (struct filter){0};
+        struct view_filter bloom = v->filters ? v->filters[i] : (struct view_filter){0};
         rec_put_text(out, (struct text){(const char *)bloom.bits, bloom.len});
     }
     rec_put_u(out, (unsigned)v->pub.is_archive << 1 | (v->pub.archive != NULL));
@@ -149,8 +148,7 @@ static int decode_filters(struct index *ix, struct rec *r, struct view *v)
     v->pub.checkpoint_size = v->index_params->checkpoint_size;
     for (unsigned i = 0; i < v->index_params->dimension_count && !r->bad; i++) {
         struct text bits = rec_text(r);
-        uint8_t *copy = bits.len ? view_filter(v, i, bits.len) : NULL;
-
+        uint8_t *copy = bits.len ? view_add_filter(v, i, bits.len) : NULL;
         if (copy)
             memcpy(copy, bits.ptr, bits.len);
     }
@@ -171,14 +169,12 @@ static void decode_place(struct index *ix, struct rec *r, struct view *v)
 
 static int decode_record(struct index *ix, struct rec *r, struct view *v)
 {
-    int rc;
-
     record_decode(state_fields, r, ix->texts, &v->arena, v);
     record_decode(file_content_fields, r, ix->texts, &v->arena, v);
     view_identify(v, &v->identity);
     v->pub.damaged = v->pub.damage_count > 0;
-    rc = v->arena.error ? v->arena.error
-                        : view_set_processes(v, v->pub.processes, v->pub.process_count);
+    int rc = v->arena.error ? v->arena.error
+                            : view_set_processes(v, v->pub.processes, v->pub.process_count);
     rc = rc ? rc : decode_filters(ix, r, v);
     if (rc == 0)
         decode_place(ix, r, v);
@@ -189,13 +185,12 @@ static int decode_record(struct index *ix, struct rec *r, struct view *v)
 int file_decode(struct index *ix, uint32_t id, struct rec r, struct view **ret)
 {
     struct view *v = view_new();
-    int rc;
 
     if (!v)
         return -ENOMEM;
     v->pub.id = id;
     v->ix = ix;
-    rc = decode_record(ix, &r, v);
+    int rc = decode_record(ix, &r, v);
     if (rc)
         view_release(v);
     else
@@ -223,13 +218,11 @@ static int load_chunks(struct kv_read *r, struct view *v)
     struct kv_key prefix = kv_key_of_u32(v->pub.id);
     VEC(struct index_chunk) list = {0};
     struct kv_cursor c;
-    int rc;
 
     kv_begin(r, KV_SPAN, &prefix, &c);
     while (kv_next(&c)) {
         struct rec rec = rec_of(c.value);
         struct index_chunk chunk = {0};
-
         if (c.key.len == 8)
             chunk.number = kv_get_u32((const uint8_t *)c.key.ptr + 4);
         else
@@ -237,14 +230,11 @@ static int load_chunks(struct kv_read *r, struct view *v)
         record_decode(chunk_fields, &rec, NULL, NULL, &chunk);
         if (rec.ptr < rec.end)
             chunk.home = (uint16_t)rec_choice(&rec, UINT16_MAX);
-        if (rec.bad)
-            c.error = ERR_CORRUPT;
-        else
-            c.error = vec_push(&list, chunk);
+        c.error = rec.bad ? ERR_CORRUPT : vec_push(&list, chunk);
     }
     kv_end(&c);
     v->pub.chunks = view_copy_list(v, list.at, list.count * sizeof *list.at);
-    rc = c.error ? c.error : v->arena.error;
+    int rc = c.error ? c.error : v->arena.error;
     rc = rc ? rc : list.count != v->pub.chunk_count ? ERR_CORRUPT : 0;
     vec_done(&list);
     return rc;
@@ -264,11 +254,9 @@ static int add_names(struct index *ix, struct view *v, const struct index_chunk 
 
     if (rc)
         return rc;
-    rc = lines_register(
-        ix,
-        &(struct line_range){
-            .file = v->pub.id, .chunk = chunk->number, .version = chunk->version, .count = n},
-        &first);
+    struct line_range lines = {
+        .file = v->pub.id, .chunk = chunk->number, .version = chunk->version, .count = n};
+    rc = lines_register(ix, &lines, &first);
     rc = rc ? rc : vec_reserve(&all->names, n);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         names[i].line = first == INDEX_NO_TEXT ? INDEX_NO_TEXT : first + i;
@@ -281,21 +269,17 @@ static int add_names(struct index *ix, struct view *v, const struct index_chunk 
 static int load_names(struct index *ix, struct kv_read *r, struct view *v)
 {
     struct name_list all = {0};
-    size_t count;
     int rc = 0;
 
     for (uint32_t i = 0; i < v->pub.chunk_count && rc == 0; i++) {
         const struct index_chunk *chunk = &v->pub.chunks[i];
         struct kv_key key = kv_key_of_chunk(v->pub.id, chunk->number, chunk->version);
         struct text value;
-
         rc = kv_get(r, KV_NAME, &key, &value);
-        if (rc == 0)
-            rc = add_names(ix, v, chunk, value, &all);
-        else if (rc == -ENOENT)
-            rc = 0;
+        rc = rc ? rc : add_names(ix, v, chunk, value, &all);
+        rc = rc == -ENOENT ? 0 : rc; /* the chunk has no names */
     }
-    count = all.names.count;
+    size_t count = all.names.count;
     names_sort(all.names.at, (uint32_t)count);
     v->pub.names = view_copy_list(v, all.names.at, count * sizeof *all.names.at);
     vec_done(&all.names);
@@ -306,15 +290,13 @@ static int load_names(struct index *ix, struct kv_read *r, struct view *v)
 static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct text value)
 {
     struct view *v = NULL;
-    struct entry *e;
     int rc = file_decode(ix, id, rec_of(value), &v);
 
     if (rc)
         return rc;
     rc = load_chunks(r, v);
-    if (rc == 0)
-        rc = load_names(ix, r, v);
-    e = rc == 0 ? catalog_entry(ix, v->pub.name, v->pub.path, true) : NULL;
+    rc = rc ? rc : load_names(ix, r, v);
+    struct entry *e = rc == 0 ? catalog_entry(ix, v->pub.name, v->pub.path, true) : NULL;
     if (!e) {
         view_release(v);
         return rc ? rc : -ENOMEM;
@@ -329,7 +311,7 @@ static int load_file(struct index *ix, struct kv_read *r, uint32_t id, struct te
 
 /* If the values of a file are inconsistent, its record is dropped: the next directory scan finds
  * and indexes it again. */
-static int lose_file(struct index *ix, uint32_t id)
+static int drop_corrupt(struct index *ix, uint32_t id)
 {
     if (vec_push(&ix->lost, id) < 0)
         return -ENOMEM;
@@ -348,10 +330,9 @@ int catalog_load(struct index *ix, struct kv_read *r, struct err *err)
     kv_begin(r, KV_FILE, NULL, &c);
     while (rc == 0 && ((fits = kv_next(&c)) || kv_skip(&c))) {
         uint32_t id = c.key.len == 4 ? kv_get_u32((const uint8_t *)c.key.ptr) : 0;
-
         rc = !fits || c.key.len != 4 ? ERR_CORRUPT : load_file(ix, r, id, c.value);
         if (rc == ERR_CORRUPT && c.key.len == 4 && !kv_is_broken(ix->kv))
-            rc = lose_file(ix, id);
+            rc = drop_corrupt(ix, id);
     }
     kv_end(&c);
     rc = rc ? rc : c.error;

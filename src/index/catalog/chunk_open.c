@@ -34,12 +34,13 @@ static int open_here(struct index *ix, const struct kv_key *key, const struct ch
     rc = kv_get(r, KV_CHUNK, key, &value);
     rc = rc ? rc : chunk_view_new(value.ptr, value.len, texts, ret);
     if (rc)
-        return kv_read_end(r), rc;
-    chunk_view_set_owner(*ret, r);
-    return 0;
+        kv_read_end(r);
+    else
+        chunk_view_set_owner(*ret, r);
+    return rc;
 }
 
-static uint32_t id_here(const void *ids, uint32_t id)
+static uint32_t translate_id(const void *ids, uint32_t id)
 {
     return text_ids_get(ids, id);
 }
@@ -54,7 +55,7 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
 
     if (rc)
         return rc;
-    texts.here = id_here;
+    texts.here = translate_id;
     texts.ids = ranks_ids(ix->ranks, ranks_at(ix->ranks, home));
     rc = chunk_view_new(c->value.data, c->value.len, &texts, ret);
     if (rc == 0)
@@ -69,17 +70,15 @@ int chunk_open(struct index *ix, const struct snapshot *s, const struct index_fi
 {
     struct chunk_texts texts = {
         .text = text_by_id, .arg = ix, .corrupt = on_corrupt_part, .file = (void *)(uintptr_t)file};
-    struct kv_key key;
-    int rc;
 
     (void)s;
     if (i >= file->chunk_count)
         return -EINVAL;
     if (!file->chunks[i].home) /* that of another rank may be fetched again */
         texts.valid = view_chunk_flag(view_of_file(file), i);
-    key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
-    rc = file->chunks[i].home ? open_far(ix, file->chunks[i].home, &key, &texts, ret)
-                              : open_here(ix, &key, &texts, ret);
+    struct kv_key key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
+    int rc = file->chunks[i].home ? open_far(ix, file->chunks[i].home, &key, &texts, ret)
+                                  : open_here(ix, &key, &texts, ret);
     /* A missing chunk may have been deleted, unless a snapshot is held: scan_run.c reports that
      * case. */
     if (rc == ERR_CORRUPT)
@@ -106,10 +105,9 @@ bool index_file_may_have(struct index *ix, const struct index_file *file, struct
                          uint64_t hash)
 {
     const struct view *v = view_of_file(file);
-
     const struct index_params *t = v->index_params;
     int i = t ? index_params_find(t, path) : -1;
-    const struct filter *f = i >= 0 && v->filters ? &v->filters[i] : NULL;
+    const struct view_filter *f = i >= 0 && v->filters ? &v->filters[i] : NULL;
 
     (void)ix;
     return !f || f->len == 0 || bloom_may_have(f->bits, f->len, hash);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_of_child(uint32_t host, bool host_is_hash, int64_t pid)
+static uint64_t child_hash(uint32_t host, bool host_is_hash, int64_t pid)
 {
     return hash_index_mix((uint64_t)pid, (uint64_t)host << 1 | host_is_hash);
 }
@@ -23,10 +23,9 @@ static struct part_fact *find_child(const struct index *ix, uint32_t host, bool 
 {
     const struct hash_index *x = &ix->fork_index;
 
-    for (struct hash_match m = hash_index_find(x, hash_of_child(host, host_is_hash, pid));
+    for (struct hash_match m = hash_index_find(x, child_hash(host, host_is_hash, pid));
          hash_index_next(x, &m);) {
         struct part_fact *f = &ix->forks.at[m.position];
-
         if (f->value == pid && f->host == host && f->host_is_hash == host_is_hash)
             return f;
     }
@@ -36,7 +35,7 @@ static struct part_fact *find_child(const struct index *ix, uint32_t host, bool 
 static void add_fork(struct index *ix, const struct part_fact *f)
 {
     struct part_fact *known = find_child(ix, f->host, f->host_is_hash, f->value);
-    uint64_t hash = hash_of_child(f->host, f->host_is_hash, f->value);
+    uint64_t hash = child_hash(f->host, f->host_is_hash, f->value);
 
     if (known && known->pid != f->pid)
         known->pid = INT64_MIN; /* the pid was used twice: its parent is ambiguous */
@@ -53,7 +52,6 @@ static void collect_forks(struct index *ix)
     hash_index_done(&ix->fork_index);
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
-
         if (e->view->hidden || catalog_is_hidden(e))
             continue;
         for (uint32_t k = 0; k < e->view->fork_count; k++)
@@ -62,7 +60,7 @@ static void collect_forks(struct index *ix)
 }
 
 /* Returns NULL if the parent is unknown or the process's own file contains it. */
-static const struct part_fact *fork_of(const struct index *ix, const struct index_process *p)
+static const struct part_fact *find_fork(const struct index *ix, const struct index_process *p)
 {
     const struct part_fact *f =
         p->ppid == INT64_MIN ? find_child(ix, p->host, p->host_is_hash, p->pid) : NULL;
@@ -72,15 +70,14 @@ static const struct part_fact *fork_of(const struct index *ix, const struct inde
 
 /* *ret: a copy of the processes with the parents that forks give them, *new*; NULL if no process
  * gains a parent. Returns 0 or -ENOMEM. */
-static int linked_processes(const struct index *ix, const struct view *v,
-                            struct index_process **ret)
+static int copy_with_parents(const struct index *ix, const struct view *v,
+                             struct index_process **ret)
 {
     const uint32_t count = v->pub.process_count;
 
     *ret = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        const struct part_fact *fork = fork_of(ix, &v->processes[i]);
-
+        const struct part_fact *fork = find_fork(ix, &v->processes[i]);
         if (!fork)
             continue;
         if (!*ret) {
@@ -95,13 +92,13 @@ static int linked_processes(const struct index *ix, const struct view *v,
     return 0;
 }
 
-/* Forks may contradict a parent that an earlier snapshot had found, so linked_processes starts from
- * the file's own processes; this function detects whether the result differs. */
-static bool has_same_parents(const struct view *v, const struct index_process *linked)
+/* Forks may contradict a parent that an earlier snapshot had found, so copy_with_parents starts
+ * from the file's own processes; this function detects whether the result differs. */
+static bool has_same_parents(const struct view *v, const struct index_process *with_parents)
 {
-    if (!linked || !v->linked)
-        return linked == v->linked;
-    return memcmp(linked, v->linked, v->pub.process_count * sizeof *linked) == 0;
+    if (!with_parents || !v->with_parents)
+        return with_parents == v->with_parents;
+    return memcmp(with_parents, v->with_parents, v->pub.process_count * sizeof *with_parents) == 0;
 }
 
 void forks_link(struct index *ix)
@@ -116,19 +113,19 @@ void forks_link(struct index *ix)
         return;
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct entry *e = ix->entries.at[i];
-        struct index_process *linked;
+        struct index_process *with_parents;
         struct view *v;
-
-        if (e->view->hidden || linked_processes(ix, e->view, &linked) < 0)
+        if (e->view->hidden || copy_with_parents(ix, e->view, &with_parents) < 0)
             continue;
-        v = has_same_parents(e->view, linked) ? NULL : view_with_state(e->view, e->view->pub.state);
+        v = has_same_parents(e->view, with_parents) ? NULL
+                                                    : view_with_state(e->view, e->view->pub.state);
         if (!v) {
-            free(linked);
+            free(with_parents);
             continue;
         }
-        v->linked = linked;
-        if (linked)
-            v->pub.processes = linked;
+        v->with_parents = with_parents;
+        if (with_parents)
+            v->pub.processes = with_parents;
         view_release(e->view);
         e->view = v;
     }

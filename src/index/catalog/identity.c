@@ -33,7 +33,6 @@ static int hash_range(int fd, char *buf, uint64_t from, uint64_t len, uint64_t *
 
     while (done < len) {
         ssize_t n = pread(fd, buf + done, len - done, (off_t)(from + done));
-
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

@@ -13,8 +13,9 @@
  *
  * Used by:   catalog, ingest, index.
  * Locks:     index.lock: entries, views published, snapshots, the queue of files. ingest.lock:
- *            jobs, mail, credits. It may be acquired while index.lock is held, never the other way
- *            round. Neither is held during I/O.
+ *            jobs, results, credits. It may be acquired while index.lock is held, never the other
+ *            way round. Neither is held during I/O.
+ *
  */
 #ifndef DFTRACERD_INDEX_CATALOG_INDEX_H
 #define DFTRACERD_INDEX_CATALOG_INDEX_H
@@ -35,10 +36,10 @@ struct line_range;
 struct mirror;
 struct part_fact;
 struct ranks;
-struct root;
 struct snapshot;
 struct index_params;
 struct texts;
+struct total_summary;
 /* generations that a crash skips: they may have been published, but not stored */
 #define GENERATIONS_AHEAD 4096
 
@@ -69,41 +70,42 @@ struct index {
     VEC(struct entry *) unplaced; /* no rank has been chosen yet */
     uint64_t *placed_bytes;       /* bytes of the files of each rank */
     struct arena strings;
-    struct unreadable_dirs
-        *unreadable_dirs; /* directories that cannot be read, or NULL: none (unreadable_dirs.c) */
+    struct unreadable_dirs *unreadable_dirs; /* NULL: none (unreadable_dirs.c) */
     bool listed;
     uint32_t link_count; /* number of entries that are `linked` */
     bool links_dirty;    /* names were added or removed, or lead to other files (links.c) */
     bool full;           /* the store is full: readers wait (ingest/full.c) */
-    bool forgotten;      /* a file was forgotten since then */
+    bool forgotten;      /* a file was forgotten since the store became full */
     bool gone;           /* there are entries that catalog_drop_gone may free, now or later */
     int store_error;
-    uint64_t read_again;    /* number of retries after failures of the system */
-    uint64_t upkeeps;       /* see index_progress */
-    uint64_t files_corrupt; /* files whose values in the store were corrupt, since index_open */
-    VEC(uint32_t) lost;     /* ids of files that were found corrupt by index_open */
-    char *rebuilt;          /* why the previous store was removed, or NULL */
-    uint64_t generation, generation_stored, generation_opened;
+    uint64_t read_again;        /* number of retries after failures of the system */
+    uint64_t upkeeps;           /* see index_progress */
+    uint64_t files_corrupt;     /* files whose values in the store were corrupt, since index_open */
+    VEC(uint32_t) lost;         /* ids of files that were found corrupt by index_open */
+    char *rebuilt;              /* why the previous store was removed, or NULL */
+    uint64_t generation;        /* of the present state */
+    uint64_t generation_stored; /* in the store: the next process begins with this one */
+    uint64_t generation_opened; /* when index_open returned */
     struct index_progress progress; /* sums over all entries (index/files.c) */
     int64_t progress_until_ns; /* monotonic: while files are queued, sums are kept until then */
     struct snapshot *current;  /* snapshot of the current state, created on first use, or NULL */
     struct snapshot *oldest, *newest;
     VEC(struct part_fact) forks; /* forks in the files of the last snapshot (forks.c) */
     struct hash_index fork_index;
-    bool forks_dirty; /* processes have changed since then */
-    uint32_t next_file;
-    atomic_uint records_dirty;
+    bool forks_dirty;          /* processes have changed since then */
+    uint32_t next_file;        /* id of the next file that is read from its start */
+    atomic_uint records_dirty; /* number of entries whose record_dirty is set */
     void (*on_change)(void *arg);
     void *on_change_arg;
-    atomic_int queries;
+    atomic_int queries;   /* number of running requests (index_query_running) */
     atomic_bool stopping; /* index_close has begun: long operations end */
 
     pthread_rwlock_t lines_lock;
     VEC(struct line_range) lines;
     uint32_t line_count;
 
-    pthread_mutex_t root_lock;
-    struct root *root; /* the latest one */
+    pthread_mutex_t total_lock;
+    struct total_summary *total; /* the latest one; NULL: none yet */
 };
 
 #endif

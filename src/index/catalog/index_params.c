@@ -10,18 +10,6 @@
 #define RATE_MIN 1e-6 /* 6 bytes a value; a lower rate would not be noticed */
 #define DIMENSION_PATH_MAX 4096
 
-static struct index_params *index_params_alloc(uint64_t checkpoint_size, double bloom_rate)
-{
-    struct index_params *t = calloc(1, sizeof *t);
-
-    if (!t)
-        return NULL;
-    atomic_init(&t->refs, 1);
-    t->checkpoint_size = checkpoint_size;
-    t->bloom_rate = bloom_rate;
-    return t;
-}
-
 struct index_params *index_params_ref(struct index_params *t)
 {
     atomic_fetch_add(&t->refs, 1);
@@ -38,10 +26,9 @@ void index_params_release(struct index_params *t)
 
 int index_params_find(const struct index_params *t, struct text path)
 {
-    for (unsigned i = 0; i < t->dimension_count; i++) {
+    for (unsigned i = 0; i < t->dimension_count; i++)
         if (text_eq(path, text_of(t->dimensions[i])))
             return (int)i;
-    }
     return -1;
 }
 
@@ -54,15 +41,13 @@ bool index_params_hashed(const struct index_params *t, unsigned dimension)
 /* Adds a dimension unless it is in the list. Returns 0, -EINVAL or -ENOMEM. */
 static int add_dimension(struct index_params *t, struct text path)
 {
-    const char *copy;
-
     if (path.len == 0 || path.len > DIMENSION_PATH_MAX || path.ptr[0] == '@')
         return -EINVAL;
     if (index_params_find(t, path) >= 0)
         return 0;
     if (t->dimension_count == CHUNK_DIMENSIONS_MAX || memchr(path.ptr ? path.ptr : "", 0, path.len))
         return -EINVAL;
-    copy = arena_strdup(&t->arena, path);
+    const char *copy = arena_strdup(&t->arena, path);
     if (!copy)
         return -ENOMEM;
     t->dimensions[t->dimension_count++] = copy;
@@ -72,9 +57,14 @@ static int add_dimension(struct index_params *t, struct text path)
 struct index_params *index_params_new(uint64_t checkpoint_size, double bloom_rate,
                                       const char *const *dimensions)
 {
-    struct index_params *t = index_params_alloc(checkpoint_size, bloom_rate);
-    int rc = t ? 0 : -ENOMEM;
+    struct index_params *t = calloc(1, sizeof *t);
+    int rc = 0;
 
+    if (!t)
+        return NULL;
+    atomic_init(&t->refs, 1);
+    t->checkpoint_size = checkpoint_size;
+    t->bloom_rate = bloom_rate;
     if (!dimensions)
         dimensions = chunk_default_dimensions;
     for (; *dimensions && rc != -ENOMEM; dimensions++)
@@ -87,13 +77,13 @@ struct index_params *index_params_new(uint64_t checkpoint_size, double bloom_rat
     return t;
 }
 
-static struct index_params *copy_of(const struct index_params *usual)
+static struct index_params *copy_of(const struct index_params *defaults)
 {
     struct index_params *t =
-        index_params_new(usual->checkpoint_size, usual->bloom_rate, usual->dimensions);
+        index_params_new(defaults->checkpoint_size, defaults->bloom_rate, defaults->dimensions);
 
     if (t)
-        t->shared_count = usual->shared_count;
+        t->shared_count = defaults->shared_count;
     return t;
 }
 
@@ -107,16 +97,15 @@ static bool in_range(const struct index_file_options *o)
     return o->expected_entries <= INDEX_EXPECTED_MAX;
 }
 
-int index_params_make(const struct index_params *usual, const struct index_file_options *options,
+int index_params_make(const struct index_params *defaults, const struct index_file_options *options,
                       uint64_t max_bytes, struct index_params **ret)
 {
     const char *const *extra = options->extra_dimensions;
-    struct index_params *t;
     int rc = 0;
 
     if (!in_range(options))
         return -EINVAL;
-    t = copy_of(usual);
+    struct index_params *t = copy_of(defaults);
     if (!t)
         return -ENOMEM;
     if (options->checkpoint_size)
@@ -142,10 +131,9 @@ bool index_params_same(const struct index_params *a, const struct index_params *
     if (a->checkpoint_size != b->checkpoint_size || a->bloom_rate != b->bloom_rate ||
         a->expected_entries != b->expected_entries || a->dimension_count != b->dimension_count)
         return false;
-    for (unsigned i = 0; i < a->dimension_count; i++) {
+    for (unsigned i = 0; i < a->dimension_count; i++)
         if (strcmp(a->dimensions[i], b->dimensions[i]) != 0)
             return false;
-    }
     return true;
 }
 
@@ -157,11 +145,13 @@ static const struct record_field fields[] = {
     FIELD(checkpoint_size), FIELD(bloom_rate), FIELD(expected_entries), {0}};
 #undef OBJECT
 
-void index_params_encode(const struct index_params *t, const struct index_params *usual,
+void index_params_encode(const struct index_params *t, const struct index_params *defaults,
                          struct buf *out)
 {
-    rec_put_u(out, !index_params_same(t, usual));
-    if (index_params_same(t, usual))
+    bool differs = !index_params_same(t, defaults);
+
+    rec_put_u(out, differs);
+    if (!differs)
         return;
     record_encode(fields, t, NULL, out);
     rec_put_u(out, t->dimension_count - t->shared_count);
@@ -169,16 +159,15 @@ void index_params_encode(const struct index_params *t, const struct index_params
         rec_put_text(out, text_of(t->dimensions[i]));
 }
 
-int index_params_decode(struct rec *r, struct index_params *usual, struct index_params **ret)
+int index_params_decode(struct rec *r, struct index_params *defaults, struct index_params **ret)
 {
-    struct index_params *t;
     int rc = 0;
 
     if (rec_u(r) == 0) {
-        *ret = index_params_ref(usual);
+        *ret = index_params_ref(defaults);
         return 0;
     }
-    t = copy_of(usual);
+    struct index_params *t = copy_of(defaults);
     if (!t)
         return -ENOMEM;
     record_decode(fields, r, NULL, NULL, t);

@@ -28,12 +28,12 @@ static bool same_file(const struct entry *a, const struct entry *b)
     return a->inode != 0 && a->device == b->device && a->inode == b->inode;
 }
 
-static void settle_entry(struct index *ix, struct entry *e, const struct entry *of)
+static void resolve_entry(struct index *ix, struct entry *e, const struct entry *of)
 {
-    bool was_hidden = catalog_is_hidden(e), was_link = e->link_of || e->unsettled;
+    bool was_hidden = catalog_is_hidden(e), was_link = e->link_of || e->unresolved;
 
     e->link_of = of;
-    e->unsettled = false;
+    e->unresolved = false;
     if (catalog_is_hidden(e) != was_hidden) {
         ix->forks_dirty = true;
         catalog_changed(ix);
@@ -46,25 +46,24 @@ static void settle_entry(struct index *ix, struct entry *e, const struct entry *
         archive_offer_members(ix, e);
     /* The entry represents the file from now on. */
     if (e->view->pub.state == INDEX_PENDING)
-        catalog_show_size(ix, e);
-    if (!e->run && !catalog_is_unrequested(ix, e) && catalog_is_news(e, clock_mono_ns()))
+        catalog_publish_size(ix, e);
+    if (!e->run && !catalog_is_unrequested(ix, e) && catalog_needs_reading(e, clock_mono_ns()))
         catalog_queue(ix, e, false);
 }
 
-void links_settle(struct index *ix)
+void links_resolve(struct index *ix)
 {
-    struct entry **list, *first = NULL;
+    struct entry *first = NULL;
     uint32_t n = 0;
 
     if (!ix->links_dirty)
         return;
-    list = malloc((ix->entries.count + 1) * sizeof(struct entry *));
+    struct entry **list = malloc((ix->entries.count + 1) * sizeof(struct entry *));
     if (!list)
         return; /* a later call retries */
     ix->links_dirty = false;
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct entry *e = ix->entries.at[i];
-
         if (e->offered && e->view->pub.state != INDEX_MISSING)
             list[n++] = e;
         else
@@ -73,9 +72,8 @@ void links_settle(struct index *ix)
     qsort(list, n, sizeof(struct entry *), compare_links);
     for (uint32_t i = 0; i < n; i++) {
         bool another = first && same_file(first, list[i]);
-
         first = another ? first : list[i];
-        settle_entry(ix, list[i], another ? first : NULL);
+        resolve_entry(ix, list[i], another ? first : NULL);
     }
     free(list);
 }

@@ -25,7 +25,7 @@
 enum { HASH_MARK = 1, VALUE_MARK = 2, HASH_MARKED = 0x80, VALUE_MARKED = 0x40 };
 
 /* Lines are short: memmem() would take longer to prepare than to search. */
-static char *find_text(char *line, size_t len, struct text t)
+static char *find_in_line(char *line, size_t len, struct text t)
 {
     char *at = line;
     size_t left = len;
@@ -43,7 +43,7 @@ static char *find_text(char *line, size_t len, struct text t)
  * text is too short to save space. */
 static bool mark_text(char *line, size_t *len, struct text t, char mark)
 {
-    char *at = t.len >= 4 ? find_text(line, *len, t) : NULL;
+    char *at = t.len >= 4 ? find_in_line(line, *len, t) : NULL;
 
     if (!at)
         return false;
@@ -95,7 +95,6 @@ static char *decode_line(struct index *ix, const struct index_name *n, uint8_t m
 {
     for (size_t i = 0; i < line.len; i++) {
         struct text t = {line.ptr + i, 1};
-
         if (line.ptr[i] == HASH_MARK && marks & HASH_MARKED)
             t = texts_get(ix->texts, n->hash);
         else if (line.ptr[i] == VALUE_MARK && marks & VALUE_MARKED)
@@ -130,7 +129,6 @@ static void encode_names(struct index *ix, const struct part *p, struct buf *out
         const struct index_name *n = &p->names.at[i];
         const char *nl = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
         uint8_t marks = 0;
-
         if (!nl)
             break; /* impossible: each name has its line */
         encode_line(ix, n, (struct text){line, (size_t)(nl - line)}, lines, &marks);
@@ -177,7 +175,6 @@ static int get_section(struct rec *r, struct text *ret, char **ret_own)
 {
     uint64_t len = rec_u(r);
     struct text stored = rec_text(r);
-    size_t got;
 
     *ret = stored;
     *ret_own = NULL;
@@ -188,7 +185,7 @@ static int get_section(struct rec *r, struct text *ret, char **ret_own)
     *ret_own = malloc(len + 1);
     if (!*ret_own)
         return -ENOMEM;
-    got = ZSTD_decompress(*ret_own, len, stored.ptr, stored.len);
+    size_t got = ZSTD_decompress(*ret_own, len, stored.ptr, stored.len);
     *ret = (struct text){*ret_own, len};
     if (got == len)
         return 0;
@@ -202,7 +199,6 @@ static int decode_records(struct index *ix, struct rec *r, struct index_name *na
 
     for (uint32_t i = 0; i < count; i++) {
         struct index_name *n = &names[i];
-
         marks[i] = (uint8_t)rec_u(r);
         n->kind = marks[i] & 0x3f;
         r->bad = r->bad || n->kind > INDEX_CM;
@@ -219,7 +215,6 @@ static int split_lines(struct text lines, struct text *out, uint32_t count)
 
     for (uint32_t i = 0; i < count; i++) {
         const char *nl = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-
         if (!nl)
             return ERR_CORRUPT;
         out[i] = (struct text){p, (size_t)(nl - p)};
@@ -233,18 +228,16 @@ static int expand_lines(struct index *ix, const struct index_name *names, const 
                         struct text *lines, uint32_t count, char **ret)
 {
     size_t total = 1;
-    char *bytes, *at;
 
     for (uint32_t i = 0; i < count; i++)
         total += decoded_len(ix, &names[i], marks[i], lines[i]);
     if (total > SECTION_MAX)
         return ERR_CORRUPT;
-    at = bytes = malloc(total);
+    char *bytes = malloc(total), *at = bytes;
     if (!bytes)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
         char *end = decode_line(ix, &names[i], marks[i], lines[i], at);
-
         lines[i] = (struct text){at, (size_t)(end - at)};
         at = end;
     }
@@ -272,7 +265,6 @@ static int decode_lines(struct index *ix, struct rec *value, const struct index_
 int names_decode(struct index *ix, struct rec whole, struct index_name **ret, uint32_t *ret_count,
                  struct text **ret_lines, char **ret_bytes)
 {
-    struct rec r;
     struct index_name *names = NULL;
     uint8_t *marks = NULL;
     struct text section;
@@ -281,7 +273,7 @@ int names_decode(struct index *ix, struct rec whole, struct index_name **ret, ui
     int rc = get_section(&whole, &section, &own);
 
     if (rc == 0) {
-        r = rec_of(section);
+        struct rec r = rec_of(section);
         r.ids = whole.ids;
         count = rec_count(&r, 6);
         names = malloc((count + 1) * sizeof *names);
@@ -331,8 +323,7 @@ int names_translate(struct index *ix, struct rec whole, struct part *p, struct b
     uint8_t *marks = malloc(count + 1);
 
     rc = rc ? rc : marks ? vec_reserve(&p->names, count) : -ENOMEM;
-    if (rc == 0)
-        rc = decode_records(ix, &r, p->names.at, marks, (uint32_t)count);
+    rc = rc ? rc : decode_records(ix, &r, p->names.at, marks, (uint32_t)count);
     if (rc == 0) {
         p->names.count = count;
         rc = translate_records(ix, &whole, p, marks, (uint32_t)count, ret);
@@ -378,13 +369,10 @@ void names_merge(const struct index_name *a, uint32_t a_count, const struct inde
 
 int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first)
 {
-    bool ids;
-    int rc;
-
     *ret_first = INDEX_NO_TEXT;
     pthread_rwlock_wrlock(&ix->lines_lock);
-    ids = ix->line_count + (uint64_t)chunk->count < TEXTS_LINES - 1;
-    rc = ids ? vec_push(&ix->lines, *chunk) : 0;
+    bool ids = ix->line_count + (uint64_t)chunk->count < TEXTS_LINES - 1;
+    int rc = ids ? vec_push(&ix->lines, *chunk) : 0;
     if (ids && rc == 0) {
         ix->lines.at[ix->lines.count - 1].first = ix->line_count;
         *ret_first = TEXTS_LINES + ix->line_count;
@@ -400,7 +388,6 @@ static struct line_range *find_range(struct index *ix, uint32_t at)
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-
         if (ix->lines.at[mid].first + ix->lines.at[mid].count <= at)
             low = mid + 1;
         else
@@ -421,8 +408,7 @@ static int load_range(struct index *ix, struct line_range *range)
     if (rc)
         return rc;
     rc = kv_get(r, KV_NAME, &key, &value);
-    if (rc == 0)
-        rc = names_decode(ix, rec_of(value), NULL, &count, &range->texts, &range->bytes);
+    rc = rc ? rc : names_decode(ix, rec_of(value), NULL, &count, &range->texts, &range->bytes);
     kv_read_end(r);
     if (rc == 0 && count == range->count)
         return 0;
@@ -434,10 +420,8 @@ static int load_range(struct index *ix, struct line_range *range)
 
 static void keep_range(struct index *ix, uint32_t at, struct line_range *loaded)
 {
-    struct line_range *range;
-
     pthread_rwlock_wrlock(&ix->lines_lock);
-    range = find_range(ix, at);
+    struct line_range *range = find_range(ix, at);
     if (range && !range->texts) {
         range->texts = loaded->texts;
         range->bytes = loaded->bytes;
@@ -449,21 +433,18 @@ static void keep_range(struct index *ix, uint32_t at, struct line_range *loaded)
     free(loaded->bytes);
 }
 
-/* Returns 1 if the line is in *ret_range, which is not in memory; 0 otherwise. */
-static int find_line(struct index *ix, uint32_t at, struct line_range *ret_range, struct text *ret)
+/* Sets *ret to the line. Returns false if its lines are not in memory: *ret_range says which. */
+static bool find_line(struct index *ix, uint32_t at, struct line_range *ret_range, struct text *ret)
 {
-    struct line_range *range;
-    bool missing;
-
     pthread_rwlock_rdlock(&ix->lines_lock);
-    range = find_range(ix, at);
-    missing = range && !range->texts;
-    if (missing)
+    const struct line_range *range = find_range(ix, at);
+    bool loaded = !range || range->texts;
+    if (!loaded)
         *ret_range = *range;
     else if (range)
         *ret = range->texts[at - range->first];
     pthread_rwlock_unlock(&ix->lines_lock);
-    return missing;
+    return loaded;
 }
 
 int index_name_line(struct index *ix, const struct index_file *file, const struct index_name *name,
@@ -474,7 +455,7 @@ int index_name_line(struct index *ix, const struct index_file *file, const struc
     int rc = 0;
 
     *ret = (struct text){NULL, 0};
-    if (name->line == INDEX_NO_TEXT || !find_line(ix, at, &range, ret))
+    if (name->line == INDEX_NO_TEXT || find_line(ix, at, &range, ret))
         return 0;
     rc = load_range(ix, &range);
     if (rc == 0) {

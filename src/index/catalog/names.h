@@ -11,10 +11,12 @@
 /* The fields of struct index_name without kind, row and line. */
 extern const struct record_field name_fields[];
 
+/* The lines of the metadata records of a chunk. */
 struct line_range {
-    uint32_t first, count, file, chunk, version;
-    struct text *texts;
-    char *bytes;
+    uint32_t first, count; /* ids, without TEXTS_LINES */
+    uint32_t file, chunk, version;
+    struct text *texts; /* NULL: not loaded yet */
+    char *bytes;        /* of `texts` */
 };
 /* Reserves ids for the lines of a chunk. `file`, `chunk`, `version` and `count` of the range are
  * given. *ret_first is INDEX_NO_TEXT if no ids are left. Returns 0 or -ENOMEM. */

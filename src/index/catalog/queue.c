@@ -64,7 +64,7 @@ static void queue_append(struct index *ix, struct entry *e, bool front)
         pthread_cond_signal(&ix->files_cond);
 }
 
-struct entry *queue_take(struct index *ix, unsigned rank)
+struct entry *queue_next_file(struct index *ix, unsigned rank)
 {
     struct entry *e = ix->queues[rank].head;
 
@@ -82,7 +82,7 @@ static uint64_t proportion(uint64_t bytes, uint64_t x, uint64_t whole)
 }
 
 /* Chooses the rank that reads a divided file: not rank 0, which has enough to do. */
-static unsigned reader_of(const struct index *ix, const uint64_t *shares)
+static unsigned choose_reader(const struct index *ix, const uint64_t *shares)
 {
     unsigned best = 1;
 
@@ -103,7 +103,6 @@ int queue_assign(struct index *ix, struct entry *e)
     for (uint32_t i = 0; i < f->chunk_count; i++) {
         const struct index_chunk *c = &f->chunks[i];
         unsigned rank = c->home ? ranks_at(ix->ranks, c->home) : 0;
-
         sharers += shares[rank] == 0;
         shares[rank] += proportion(f->compressed_bytes, c->text_len, f->text_bytes) + 1;
         e->rank = (uint16_t)rank;
@@ -113,7 +112,7 @@ int queue_assign(struct index *ix, struct entry *e)
     e->placed = true;
     if (sharers > 1) {
         e->shares = shares;
-        e->rank = (uint16_t)reader_of(ix, shares);
+        e->rank = (uint16_t)choose_reader(ix, shares);
     } else {
         free(shares);
     }
@@ -144,14 +143,13 @@ static void divide_entry(struct index *ix, struct entry *e, uint64_t fair)
 
     while (left > 0) {
         unsigned rank = least_loaded(ix);
-        uint64_t has = ix->placed_bytes[rank], room = has < fair ? fair - has : left;
-        uint64_t part = room < left ? room : left;
-
+        uint64_t has = ix->placed_bytes[rank], space = has < fair ? fair - has : left;
+        uint64_t part = space < left ? space : left;
         e->shares[rank] += part;
         ix->placed_bytes[rank] += part;
         left -= part;
     }
-    e->rank = (uint16_t)reader_of(ix, e->shares);
+    e->rank = (uint16_t)choose_reader(ix, e->shares);
     e->placed = true;
 }
 

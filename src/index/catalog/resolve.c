@@ -9,18 +9,19 @@
 #define CONFLICT 0xFFFFFFFEu
 
 /* Names and processes of one snapshot, created on first use. */
-struct known {
-    uint32_t hash, value;
+struct known_name {
+    uint32_t hash, value; /* value: CONFLICT if files differ */
     uint8_t kind;
 };
-struct home {
-    uint32_t host, file;
+/* The file of a process. */
+struct process_file {
+    uint32_t host, file; /* file: its position in the snapshot */
     int64_t pid;
-}; /* a process that was seen in a file */
+};
 struct resolver {
-    VEC(struct known) names;
-    VEC(struct home) homes;
-    struct hash_index name_index, home_index;
+    VEC(struct known_name) names;
+    VEC(struct process_file) files;
+    struct hash_index name_index, file_index;
 };
 
 void resolver_free(struct resolver *r)
@@ -28,13 +29,13 @@ void resolver_free(struct resolver *r)
     if (!r)
         return;
     vec_done(&r->names);
-    vec_done(&r->homes);
+    vec_done(&r->files);
     hash_index_done(&r->name_index);
-    hash_index_done(&r->home_index);
+    hash_index_done(&r->file_index);
     free(r);
 }
 
-static struct known *find_known(const struct resolver *r, uint8_t kind, uint32_t hash)
+static struct known_name *find_name(const struct resolver *r, uint8_t kind, uint32_t hash)
 {
     const struct hash_index *x = &r->name_index;
 
@@ -45,20 +46,21 @@ static struct known *find_known(const struct resolver *r, uint8_t kind, uint32_t
     return NULL;
 }
 
-static const struct home *find_home(const struct resolver *r, uint32_t host, int64_t pid)
+static const struct process_file *find_process_file(const struct resolver *r, uint32_t host,
+                                                    int64_t pid)
 {
-    const struct hash_index *x = &r->home_index;
+    const struct hash_index *x = &r->file_index;
 
     for (struct hash_match m = hash_index_find(x, hash_index_mix((uint64_t)pid, host));
          hash_index_next(x, &m);)
-        if (r->homes.at[m.position].pid == pid && r->homes.at[m.position].host == host)
-            return &r->homes.at[m.position];
+        if (r->files.at[m.position].pid == pid && r->files.at[m.position].host == host)
+            return &r->files.at[m.position];
     return NULL;
 }
 
 static int add_name(struct resolver *r, const struct index_name *n)
 {
-    struct known *known = find_known(r, n->kind, n->hash);
+    struct known_name *known = find_name(r, n->kind, n->hash);
 
     if (known) {
         if (known->value != n->value)
@@ -77,7 +79,6 @@ static int add_names(struct resolver *r, const struct index_file *f)
 
     for (uint32_t i = 0; i < f->name_count && rc == 0; i++) {
         const struct index_name *n = &f->names[i];
-
         if (n->kind > INDEX_SH)
             break;
         if (i == 0 || n[-1].kind != n->kind || n[-1].hash != n->hash)
@@ -86,19 +87,18 @@ static int add_names(struct resolver *r, const struct index_file *f)
     return rc;
 }
 
-/* The home of a process is the first file that contains it. */
-static int add_homes(struct resolver *r, const struct index_file *f, uint32_t file)
+/* The file of a process is the first one that contains it. */
+static int add_process_files(struct resolver *r, const struct index_file *f, uint32_t file)
 {
     int rc = 0;
 
     for (uint32_t i = 0; i < f->process_count && rc == 0; i++) {
         const struct index_process *p = &f->processes[i];
-
-        if (find_home(r, p->host, p->pid))
+        if (find_process_file(r, p->host, p->pid))
             continue;
-        rc = hash_index_add(&r->home_index, hash_index_mix((uint64_t)p->pid, p->host),
-                            (uint32_t)r->homes.count);
-        rc = rc ? rc : vec_push(&r->homes, {.host = p->host, .file = file, .pid = p->pid});
+        rc = hash_index_add(&r->file_index, hash_index_mix((uint64_t)p->pid, p->host),
+                            (uint32_t)r->files.count);
+        rc = rc ? rc : vec_push(&r->files, {.host = p->host, .file = file, .pid = p->pid});
     }
     return rc;
 }
@@ -110,7 +110,7 @@ static struct resolver *make_resolver(const struct snapshot *s)
 
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         rc = add_names(r, &s->views[i]->pub);
-        rc = rc ? rc : add_homes(r, &s->views[i]->pub, i);
+        rc = rc ? rc : add_process_files(r, &s->views[i]->pub, i);
     }
     if (rc) {
         resolver_free(r);
@@ -122,12 +122,11 @@ static struct resolver *make_resolver(const struct snapshot *s)
 static struct resolver *resolver_of(const struct snapshot *snapshot)
 {
     struct snapshot *s = (struct snapshot *)snapshot;
-    struct resolver *r;
 
     pthread_mutex_lock(&s->resolver_lock);
     if (!s->resolver)
         s->resolver = make_resolver(s);
-    r = s->resolver;
+    struct resolver *r = s->resolver;
     pthread_mutex_unlock(&s->resolver_lock);
     return r;
 }
@@ -139,7 +138,6 @@ uint32_t index_name_in(const struct index_file *f, enum index_name_kind kind, ui
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
         const struct index_name *n = &f->names[mid];
-
         if (n->kind < kind || (n->kind == kind && n->hash < hash))
             low = mid + 1;
         else
@@ -163,37 +161,32 @@ static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *
                                enum index_name_kind kind, uint32_t hash)
 {
     const struct index_process *p = pid == INT64_MIN ? NULL : process_in_file(file, pid);
-    const struct home *home;
 
     if (!p || p->ppid == INT64_MIN)
         return INDEX_NO_TEXT;
-    home = find_home(r, p->host, p->ppid);
-    if (!home || &s->views[home->file]->pub == file)
+    const struct process_file *found = find_process_file(r, p->host, p->ppid);
+    if (!found || &s->views[found->file]->pub == file)
         return INDEX_NO_TEXT;
-    return index_name_in(&s->views[home->file]->pub, kind, hash);
+    return index_name_in(&s->views[found->file]->pub, kind, hash);
 }
 
 uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid,
                        enum index_name_kind kind, uint32_t hash, bool *ret_conflict)
 {
-    const struct known *known;
-    const struct resolver *r;
-    uint32_t value;
-
     if (ret_conflict)
         *ret_conflict = false;
     if (hash == INDEX_NO_TEXT)
         return INDEX_NO_TEXT;
-    value = index_name_in(file, kind, hash);
+    uint32_t value = index_name_in(file, kind, hash);
     if (value != INDEX_NO_TEXT)
         return value;
-    r = resolver_of(s);
+    const struct resolver *r = resolver_of(s);
     if (!r)
         return INDEX_NO_TEXT;
     value = name_in_parent(s, r, file, pid, kind, hash);
     if (value != INDEX_NO_TEXT)
         return value;
-    known = find_known(r, (uint8_t)kind, hash);
+    const struct known_name *known = find_name(r, (uint8_t)kind, hash);
     if (!known)
         return INDEX_NO_TEXT;
     if (known->value != CONFLICT)

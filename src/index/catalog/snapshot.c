@@ -42,7 +42,7 @@ static void destroy_snapshot(struct snapshot *s)
         view_release(s->archives[i]);
     free(s->archives);
     resolver_free(s->resolver);
-    root_release(s->root);
+    total_summary_release(s->total);
     unreadable_dirs_release(s->unreadable_dirs);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->resolver_lock);
@@ -78,7 +78,6 @@ static void merge_new(struct entry **list, uint32_t sorted, struct entry **fresh
 {
     while (count > 0) {
         bool old = sorted > 0 && strcmp(list[sorted - 1]->name, fresh[count - 1]->name) > 0;
-
         list[sorted + count - 1] = old ? list[sorted - 1] : fresh[count - 1];
         *(old ? &sorted : &count) -= 1;
     }
@@ -108,16 +107,14 @@ static void sort_entries(struct index *ix)
 
 int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
 {
-    struct index_hidden *list;
     size_t n = 0;
 
     pthread_mutex_lock(&ix->lock);
     sort_entries(ix);
-    list = malloc((ix->entries.count + 1) * sizeof *list);
+    struct index_hidden *list = malloc((ix->entries.count + 1) * sizeof *list);
     for (uint32_t i = 0; list && i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
         const struct entry *other = catalog_duplicate_of(e);
-
         if (e->view->pub.state == INDEX_MISSING ? e->view->pub.id != 0 && !other : other != NULL)
             list[n++] = (struct index_hidden){e->name, other ? other->name : NULL};
     }
@@ -129,7 +126,7 @@ int index_hidden(struct index *ix, struct index_hidden **ret, size_t *ret_count)
 
 static bool is_known_archive(const struct entry *e)
 {
-    return e->view->pub.state != INDEX_MISSING && !e->unsettled && !catalog_duplicate_of(e);
+    return e->view->pub.state != INDEX_MISSING && !e->unresolved && !catalog_duplicate_of(e);
 }
 
 static struct snapshot *make_snapshot(struct index *ix)
@@ -142,7 +139,6 @@ static struct snapshot *make_snapshot(struct index *ix)
     forks_link(ix);
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         const struct entry *e = ix->entries.at[i];
-
         if (!catalog_is_hidden(e))
             s->views[s->count++] = view_ref(e->view);
         if (e->is_archive && is_known_archive(e))
@@ -159,11 +155,11 @@ static struct snapshot *make_snapshot(struct index *ix)
  * Returns a snapshot that the caller must destroy without the lock, or NULL. */
 static struct snapshot *renew_snapshot(struct index *ix)
 {
-    struct snapshot *old = ix->current, *made;
+    struct snapshot *old = ix->current;
 
     if (old && old->generation == ix->generation && old->listed == ix->listed)
         return NULL;
-    made = make_snapshot(ix);
+    struct snapshot *made = make_snapshot(ix);
     if (!made)
         return NULL;
     ix->current = made;
@@ -175,11 +171,8 @@ static struct snapshot *renew_snapshot(struct index *ix)
 
 uint64_t snapshot_oldest(struct index *ix)
 {
-    struct snapshot *stale;
-    uint64_t oldest;
-
-    stale = renew_snapshot(ix);
-    oldest = ix->oldest ? ix->oldest->generation : UINT64_MAX;
+    struct snapshot *stale = renew_snapshot(ix);
+    uint64_t oldest = ix->oldest ? ix->oldest->generation : UINT64_MAX;
     if (stale)
         destroy_snapshot(stale);
     return oldest;
@@ -187,11 +180,9 @@ uint64_t snapshot_oldest(struct index *ix)
 
 struct snapshot *index_snapshot(struct index *ix)
 {
-    struct snapshot *s, *stale;
-
     pthread_mutex_lock(&ix->lock);
-    stale = renew_snapshot(ix);
-    s = ix->current; /* index_open has created the first one */
+    struct snapshot *stale = renew_snapshot(ix);
+    struct snapshot *s = ix->current; /* index_open has created the first one */
     if (s)
         atomic_fetch_add(&s->refs, 1);
     pthread_mutex_unlock(&ix->lock);
@@ -203,7 +194,7 @@ struct snapshot *index_snapshot(struct index *ix)
 /* ---- some of the files ----------------------------------------------------------------------- */
 
 /* Returns a text that identifies the files of a filtered snapshot, and no other set of files. */
-static char *name_part(const struct snapshot *s)
+static char *make_part_uuid(const struct snapshot *s)
 {
     struct buf ids = {0}, name = {0};
 
@@ -244,11 +235,12 @@ struct snapshot *snapshot_filter(struct snapshot *s,
     part->generation = s->generation;
     part->listed = s->listed;
     part->unreadable_dirs = unreadable_dirs_ref(s->unreadable_dirs);
-    part->part_uuid = name_part(part);
-    if (!part->part_uuid || (part->count == s->count && part->archive_count == s->archive_count)) {
-        bool all = part->part_uuid != NULL;
+    part->part_uuid = make_part_uuid(part);
+    bool all = part->count == s->count && part->archive_count == s->archive_count;
+    if (!part->part_uuid || all) {
+        bool named = part->part_uuid != NULL;
         destroy_snapshot(part);
-        return all ? snapshot_ref(s) : NULL;
+        return named ? snapshot_ref(s) : NULL;
     }
     pthread_mutex_lock(&s->ix->lock);
     link_snapshot(s->ix, part, s); /* after `s`, so that the oldest stays first */
@@ -281,14 +273,11 @@ struct snapshot *snapshot_ref(struct snapshot *s)
 
 void snapshot_release(struct snapshot *s)
 {
-    struct index *ix;
-    bool last;
-
     if (!s)
         return;
-    ix = s->ix;
+    struct index *ix = s->ix;
     pthread_mutex_lock(&ix->lock);
-    last = atomic_fetch_sub(&s->refs, 1) == 1;
+    bool last = atomic_fetch_sub(&s->refs, 1) == 1;
     if (last)
         unlink_snapshot(ix, s);
     pthread_mutex_unlock(&ix->lock);
@@ -313,7 +302,7 @@ size_t snapshot_unreadable_count(const struct snapshot *s)
 
 const char *snapshot_unreadable(const struct snapshot *s, size_t i)
 {
-    return unreadable_dirs_dir(s->unreadable_dirs, i);
+    return unreadable_dirs_get(s->unreadable_dirs, i);
 }
 
 const char *snapshot_uuid(const struct snapshot *s)
@@ -341,19 +330,15 @@ const struct index_file *snapshot_archive(const struct snapshot *s, uint32_t i)
     return &s->archives[i]->pub;
 }
 
+static int compare_archive(const void *name, const void *archive)
+{
+    return strcmp(name, (*(struct view *const *)archive)->pub.name);
+}
+
 const struct index_file *snapshot_find_archive(const struct snapshot *s, const char *name)
 {
-    uint32_t from = 0, to = s->archive_count;
+    struct view **found =
+        bsearch(name, s->archives, s->archive_count, sizeof *s->archives, compare_archive);
 
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        int cmp = strcmp(s->archives[middle]->pub.name, name);
-        if (cmp == 0)
-            return &s->archives[middle]->pub;
-        if (cmp < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
+    return found ? &(*found)->pub : NULL;
 }

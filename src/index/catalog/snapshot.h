@@ -11,6 +11,7 @@
 #include "index/catalog/view.h"
 
 struct resolver;
+struct total_summary;
 struct snapshot {
     atomic_uint refs;
     uint64_t serial; /* unique in this process */
@@ -25,10 +26,10 @@ struct snapshot {
     char *part_uuid;                /* set by snapshot_filter(), else NULL */
     struct snapshot *older, *newer; /* list of living snapshots, under index.lock */
     /* Locks of the members that are created on first use. There are two, because a scan resolves
-     * hashes while it has a chunk open, and creating the root summary reads the store. */
+     * hashes while it has a chunk open, and creating the total summary reads the store. */
     pthread_mutex_t lock, resolver_lock;
-    struct resolver *resolver; /* under resolver_lock */
-    struct root *root;         /* under lock */
+    struct resolver *resolver;   /* under resolver_lock */
+    struct total_summary *total; /* under lock */
 };
 
 /* Returns a snapshot of files of another rank, ordered by name. The views are referenced. *new*;
@@ -39,8 +40,8 @@ struct snapshot *snapshot_of_views(struct index *ix, uint64_t generation, struct
  * index.lock. */
 uint64_t snapshot_oldest(struct index *ix);
 
-/* root.c, resolve.c; NULL-safe */
-void root_release(struct root *r);
+/* total_summary.c, resolve.c; NULL-safe */
+void total_summary_release(struct total_summary *r);
 void resolver_free(struct resolver *r);
 
 #endif

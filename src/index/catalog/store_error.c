@@ -4,7 +4,7 @@
 #include "index/ranks/ranks.h"
 #include "index/store/kv.h"
 
-void set_store_error(struct index *ix, int error)
+void index_set_store_error(struct index *ix, int error)
 {
     bool changed = false;
 
@@ -27,12 +27,11 @@ void index_report_corrupt(struct index *ix)
     if (ix->read_only)
         return;
     kv_mark_corrupt(ix->kv);
-    set_store_error(ix, ERR_CORRUPT);
+    index_set_store_error(ix, ERR_CORRUPT);
 }
 
 void index_file_corrupt(struct index *ix, const struct index_file *file)
 {
-    struct entry *e;
     bool again = false;
 
     if (!ix->ingest)
@@ -42,7 +41,7 @@ void index_file_corrupt(struct index *ix, const struct index_file *file)
         return;
     }
     pthread_mutex_lock(&ix->lock);
-    e = catalog_entry(ix, file->name, NULL, false);
+    struct entry *e = catalog_entry(ix, file->name, NULL, false);
     if (e && file->id && e->view->pub.id == file->id && !e->rebuild) {
         again = e->was_corrupt;
         e->was_corrupt = true;

@@ -9,7 +9,7 @@
 #include "index/catalog/index.h"
 
 /* Records why indexing stopped; 0: it continues. ERR_CORRUPT stays until the index is reopened. */
-void set_store_error(struct index *ix, int error);
+void index_set_store_error(struct index *ix, int error);
 /* Reports that the whole store is corrupt: nothing more is written, and the next start rebuilds
  * it. */
 void index_report_corrupt(struct index *ix);

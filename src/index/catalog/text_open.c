@@ -127,7 +127,7 @@ uint64_t index_checkpoints(struct index *ix, const struct index_file *file)
 /* ---- after reading --------------------------------------------------------------------------- */
 
 /* Hashes of head and tail distinguish a file that has grown from one that was rewritten, as when
- * indexing (relate() in ingest/plan.c). */
+ * indexing (compare_with_stored() in ingest/plan.c). */
 static int compare_edges(const struct index_file *file, int fd)
 {
     const struct identity *known = &view_of_file(file)->identity;

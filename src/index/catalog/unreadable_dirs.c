@@ -1,7 +1,5 @@
 /* unreadable_dirs.c - directories that cannot be read: files below them are kept, and there may be
- * more.
- *
- */
+ * more. */
 #include "index/catalog/unreadable_dirs.h"
 #include "index/catalog/catalog.h"
 
@@ -14,35 +12,35 @@ struct unreadable_dirs {
     char **dirs; /* sorted by their bytes */
 };
 
-static void unreadable_dirs_free(struct unreadable_dirs *h)
+static void unreadable_dirs_free(struct unreadable_dirs *d)
 {
-    for (size_t i = 0; h->dirs && i < h->count; i++)
-        free(h->dirs[i]);
-    free(h->dirs);
-    free(h);
+    for (size_t i = 0; d->dirs && i < d->count; i++)
+        free(d->dirs[i]);
+    free(d->dirs);
+    free(d);
 }
 
-void unreadable_dirs_release(struct unreadable_dirs *h)
+void unreadable_dirs_release(struct unreadable_dirs *d)
 {
-    if (h && atomic_fetch_sub(&h->refs, 1) == 1)
-        unreadable_dirs_free(h);
+    if (d && atomic_fetch_sub(&d->refs, 1) == 1)
+        unreadable_dirs_free(d);
 }
 
-struct unreadable_dirs *unreadable_dirs_ref(struct unreadable_dirs *h)
+struct unreadable_dirs *unreadable_dirs_ref(struct unreadable_dirs *d)
 {
-    if (h)
-        atomic_fetch_add(&h->refs, 1);
-    return h;
+    if (d)
+        atomic_fetch_add(&d->refs, 1);
+    return d;
 }
 
-size_t unreadable_dirs_count(const struct unreadable_dirs *h)
+size_t unreadable_dirs_count(const struct unreadable_dirs *d)
 {
-    return h ? h->count : 0;
+    return d ? d->count : 0;
 }
 
-const char *unreadable_dirs_dir(const struct unreadable_dirs *h, size_t i)
+const char *unreadable_dirs_get(const struct unreadable_dirs *d, size_t i)
 {
-    return h->dirs[i];
+    return d->dirs[i];
 }
 
 static int compare_dirs(const void *a, const void *b)
@@ -52,20 +50,20 @@ static int compare_dirs(const void *a, const void *b)
 
 static struct unreadable_dirs *unreadable_dirs_new(const char *const *dirs, size_t count)
 {
-    struct unreadable_dirs *h = calloc(1, sizeof *h);
+    struct unreadable_dirs *d = calloc(1, sizeof *d);
 
-    if (!h)
+    if (!d)
         return NULL;
-    atomic_init(&h->refs, 1);
-    h->dirs = calloc(count, sizeof *h->dirs);
-    while (h->dirs && h->count < count && (h->dirs[h->count] = strdup(dirs[h->count])))
-        h->count++;
-    if (h->count < count) {
-        unreadable_dirs_free(h);
+    atomic_init(&d->refs, 1);
+    d->dirs = calloc(count, sizeof *d->dirs);
+    while (d->dirs && d->count < count && (d->dirs[d->count] = strdup(dirs[d->count])))
+        d->count++;
+    if (d->count < count) {
+        unreadable_dirs_free(d);
         return NULL;
     }
-    qsort(h->dirs, count, sizeof *h->dirs, compare_dirs);
-    return h;
+    qsort(d->dirs, count, sizeof *d->dirs, compare_dirs);
+    return d;
 }
 
 static bool is_same_list(const struct unreadable_dirs *a, const struct unreadable_dirs *b)
@@ -86,18 +84,18 @@ static int compare_prefix(const void *key, const void *dir)
     return cmp ? cmp : s[t->len] ? -1 : 0;
 }
 
-static bool has_dir(const struct unreadable_dirs *h, struct text dir)
+static bool has_dir(const struct unreadable_dirs *d, struct text dir)
 {
-    return bsearch(&dir, h->dirs, h->count, sizeof *h->dirs, compare_prefix) != NULL;
+    return bsearch(&dir, d->dirs, d->count, sizeof *d->dirs, compare_prefix) != NULL;
 }
 
-bool unreadable_dirs_covers(const struct unreadable_dirs *h, const char *name)
+bool unreadable_dirs_covers(const struct unreadable_dirs *d, const char *name)
 {
-    bool found = h && has_dir(h, TEXT(""));
+    bool found = d && has_dir(d, TEXT(""));
 
-    for (const char *slash = h ? strchr(name, '/') : NULL; slash && !found;
+    for (const char *slash = d ? strchr(name, '/') : NULL; slash && !found;
          slash = strchr(slash + 1, '/'))
-        found = has_dir(h, (struct text){name, (size_t)(slash - name)});
+        found = has_dir(d, (struct text){name, (size_t)(slash - name)});
     return found;
 }
 
@@ -107,7 +105,6 @@ static void retry_below(struct index *ix, const struct unreadable_dirs *before)
 {
     for (uint32_t i = 0; i < ix->entries.count && before; i++) {
         struct entry *e = ix->entries.at[i];
-
         if (unreadable_dirs_covers(before, e->name) &&
             !unreadable_dirs_covers(ix->unreadable_dirs, e->name))
             e->check_ns = 0;
@@ -117,13 +114,12 @@ static void retry_below(struct index *ix, const struct unreadable_dirs *before)
 int index_hold(struct index *ix, const char *const *dirs, size_t count)
 {
     struct unreadable_dirs *fresh = count ? unreadable_dirs_new(dirs, count) : NULL, *before;
-    bool changed;
 
     if (count && !fresh)
         return -ENOMEM;
     pthread_mutex_lock(&ix->lock);
     before = ix->unreadable_dirs;
-    changed = !is_same_list(before, fresh);
+    bool changed = !is_same_list(before, fresh);
     ix->unreadable_dirs = fresh;
     if (changed) {
         retry_below(ix, before);

@@ -9,11 +9,11 @@
 #include "dftracerd/base.h"
 
 struct unreadable_dirs;
-struct unreadable_dirs *unreadable_dirs_ref(struct unreadable_dirs *h);
-void unreadable_dirs_release(struct unreadable_dirs *h);
-size_t unreadable_dirs_count(const struct unreadable_dirs *h);
-const char *unreadable_dirs_dir(const struct unreadable_dirs *h, size_t i);
+struct unreadable_dirs *unreadable_dirs_ref(struct unreadable_dirs *d);
+void unreadable_dirs_release(struct unreadable_dirs *d);
+size_t unreadable_dirs_count(const struct unreadable_dirs *d);
+const char *unreadable_dirs_get(const struct unreadable_dirs *d, size_t i);
 /* Returns whether one of the directories contains this name. */
-bool unreadable_dirs_covers(const struct unreadable_dirs *h, const char *name);
+bool unreadable_dirs_covers(const struct unreadable_dirs *d, const char *name);
 
 #endif

@@ -44,7 +44,7 @@ atomic_bool *view_chunk_flag(struct view *v, uint32_t i)
     return flags ? &flags[i] : NULL;
 }
 
-uint8_t *view_filter(struct view *v, unsigned dimension, size_t len)
+uint8_t *view_add_filter(struct view *v, unsigned dimension, size_t len)
 {
     uint8_t *bits = arena_alloc(&v->arena, len);
 
@@ -52,7 +52,7 @@ uint8_t *view_filter(struct view *v, unsigned dimension, size_t len)
         v->filters = arena_alloc(&v->arena, v->index_params->dimension_count * sizeof *v->filters);
     if (!bits || !v->filters)
         return NULL;
-    v->filters[dimension] = (struct filter){bits, len};
+    v->filters[dimension] = (struct view_filter){bits, len};
     return bits;
 }
 
@@ -85,9 +85,9 @@ struct view *view_with_state(struct view *v, enum index_state state)
     copy->owner = view_ref(v->owner);
     if (copy->index_params)
         index_params_ref(copy->index_params);
-    if (copy->linked)
+    if (copy->with_parents)
         copy->pub.processes = copy->processes;
-    copy->linked = NULL;
+    copy->with_parents = NULL;
     copy->pub.state = state;
     return copy;
 }
@@ -138,7 +138,7 @@ void view_release(struct view *v)
         view_release(v->owner);
     index_params_release(v->index_params);
     arena_done(&v->arena);
-    free(v->linked);
+    free(v->with_parents);
     free(atomic_load(&v->valid_chunks));
     free(v);
 }

@@ -15,7 +15,8 @@
 
 struct entry;
 struct part_fact;
-struct filter {
+/* A bloom filter of the file for one dimension. */
+struct view_filter {
     const uint8_t *bits;
     size_t len;
 };
@@ -25,7 +26,6 @@ struct member_place {
     bool cut; /* the archive ends before the end of the member */
 };
 
-#define DAMAGE_KEPT INDEX_DAMAGE_KEPT
 struct view {
     atomic_uint refs;
     uint64_t serial; /* unique in this process */
@@ -38,8 +38,7 @@ struct view {
     struct index_file pub;
     struct index *ix;                  /* for find_checkpoint; set if pub.id is not 0 */
     struct index_params *index_params; /* NULL: those of the index */
-    struct filter
-        *filters; /* one for each dimension of the index parameters; NULL if it has none */
+    struct view_filter *filters;       /* one for each dimension; NULL: none */
     struct identity identity;
     struct hash128 text_sum; /* see part.h */
     uint32_t summary_version, run_version;
@@ -57,7 +56,7 @@ struct view {
     const struct part_fact *forks;
     const struct index_process *processes; /* as in the file */
     /* pub.processes if forks in other files add parents; NULL: pub.processes is `processes` */
-    struct index_process *linked;
+    struct index_process *with_parents;
 };
 
 /* *new*; the caller fills it before it is published. NULL without memory. */
@@ -66,7 +65,7 @@ void view_identify(struct view *v, const struct identity *file);
 /* The flag chunk_texts.valid of a chunk, i < pub.chunk_count. Any thread. NULL without memory. */
 atomic_bool *view_chunk_flag(struct view *v, uint32_t i);
 /* Allocates the filter of one dimension of the index_params. Returns NULL without memory. */
-uint8_t *view_filter(struct view *v, unsigned dimension, size_t len);
+uint8_t *view_add_filter(struct view *v, unsigned dimension, size_t len);
 /* Returns a copy in the view's arena; NULL without memory. */
 void *view_copy_list(struct view *v, const void *list, size_t bytes);
 /* Sets the list of processes, which is in the view's arena. Returns 0 or -ENOMEM. */

@@ -45,16 +45,16 @@ void view_encode(struct index *ix, const struct view *v, struct buf *out)
     buf_append(out, v->pub.chunks, v->pub.chunk_count * sizeof *v->pub.chunks);
     record_encode(names_fields, v, ix->texts, out);
     /* the parents that forks in other files add */
-    rec_put_u(out, v->linked != NULL);
-    for (uint32_t i = 0; v->linked && i < v->pub.process_count; i++) {
-        rec_put_i(out, v->linked[i].ppid);
-        rec_put_u(out, v->linked[i].parent_by);
+    rec_put_u(out, v->with_parents != NULL);
+    for (uint32_t i = 0; v->with_parents && i < v->pub.process_count; i++) {
+        rec_put_i(out, v->with_parents[i].ppid);
+        rec_put_u(out, v->with_parents[i].parent_by);
     }
 }
 
 /* ---- from bytes ------------------------------------------------------------------------------ */
 
-static int take_bare(struct rec *in, struct view **ret)
+static int decode_bare(struct rec *in, struct view **ret)
 {
     struct view *v = *ret = view_new();
 
@@ -65,7 +65,7 @@ static int take_bare(struct rec *in, struct view **ret)
     return v->arena.error ? v->arena.error : in->bad ? ERR_CORRUPT : 0;
 }
 
-static int take_chunks(struct rec *in, struct view *v, uint16_t home)
+static int decode_chunks(struct rec *in, struct view *v, uint16_t home)
 {
     uint64_t count = rec_count(in, sizeof *v->pub.chunks);
     struct index_chunk *list = arena_alloc(&v->arena, (count + 1) * sizeof *list);
@@ -80,7 +80,7 @@ static int take_chunks(struct rec *in, struct view *v, uint16_t home)
     return 0;
 }
 
-static int take_names(struct index *ix, struct rec *in, struct view *v)
+static int decode_names(struct index *ix, struct rec *in, struct view *v)
 {
     record_decode(names_fields, in, ix->texts, &v->arena, v);
     if (v->arena.error || in->bad)
@@ -92,34 +92,34 @@ static int take_names(struct index *ix, struct rec *in, struct view *v)
     return 0;
 }
 
-static int take_parents(struct rec *in, struct view *v)
+static int decode_parents(struct rec *in, struct view *v)
 {
     uint32_t count = v->pub.process_count;
 
     if (!rec_u(in))
         return 0;
-    v->linked = malloc((count + 1ul) * sizeof *v->linked);
-    if (!v->linked)
+    v->with_parents = malloc((count + 1ul) * sizeof *v->with_parents);
+    if (!v->with_parents)
         return -ENOMEM;
-    memcpy(v->linked, v->pub.processes, count * sizeof *v->linked);
+    memcpy(v->with_parents, v->pub.processes, count * sizeof *v->with_parents);
     for (uint32_t i = 0; i < count; i++) {
-        v->linked[i].ppid = rec_i(in);
-        v->linked[i].parent_by = (uint8_t)rec_choice(in, INDEX_PARENT_SPAWN);
+        v->with_parents[i].ppid = rec_i(in);
+        v->with_parents[i].parent_by = (uint8_t)rec_choice(in, INDEX_PARENT_SPAWN);
     }
-    v->pub.processes = v->linked;
+    v->pub.processes = v->with_parents;
     return 0;
 }
 
-static int take_whole(struct index *ix, struct rec *in, uint32_t id, uint16_t home,
-                      struct view **ret)
+static int decode_whole(struct index *ix, struct rec *in, uint32_t id, uint16_t home,
+                        struct view **ret)
 {
     struct rec record = rec_of(rec_text(in));
 
     record.ids = in->ids;
     int rc = file_decode(ix, id, record, ret);
-    rc = rc ? rc : take_chunks(in, *ret, home);
-    rc = rc ? rc : take_names(ix, in, *ret);
-    return rc ? rc : take_parents(in, *ret);
+    rc = rc ? rc : decode_chunks(in, *ret, home);
+    rc = rc ? rc : decode_names(ix, in, *ret);
+    return rc ? rc : decode_parents(in, *ret);
 }
 
 int view_decode(struct index *ix, struct rec *in, uint16_t home, struct view **ret)
@@ -130,7 +130,7 @@ int view_decode(struct index *ix, struct rec *in, uint16_t home, struct view **r
     enum index_state state = (enum index_state)rec_choice(in, INDEX_MISSING);
 
     *ret = NULL;
-    int rc = bare ? take_bare(in, ret) : take_whole(ix, in, id, home, ret);
+    int rc = bare ? decode_bare(in, ret) : decode_whole(ix, in, id, home, ret);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     if (rc) {
         view_release(*ret);

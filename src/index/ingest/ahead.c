@@ -27,7 +27,7 @@
 
 struct slot {
     struct slot *next;
-    uint64_t bit;
+    uint64_t bit;              /* of the file, where the piece begins */
     struct trace_piece *piece; /* NULL if inflating it failed */
     size_t credits;
     bool done, dropped; /* dropped: the thread that fills it frees it */
@@ -39,22 +39,24 @@ struct ahead {
     struct ingest *in;
     int fd;
     size_t piece_text;
-    /* here, text: position of the reader in the file and in its text */
-    uint64_t file_size, here, text;
+    uint64_t file_size;
+    uint64_t file_at, text_at;           /* position of the reader in the file, and in its text */
     struct slot *slots;                  /* sorted by bit */
     struct slot *taken;                  /* the reader is using it */
     VEC(struct trace_checkpoint) starts; /* if empty, members are searched for */
-    size_t start_next;
-    size_t start_bytes;
-    uint64_t member; /* file offset of the next piece; UINT64_MAX: unknown */
-    uint64_t search; /* position up to which members were searched for */
-    bool planning, over;
-    unsigned busy, lost;
+    size_t start_next;                   /* position of the next one */
+    size_t start_bytes;                  /* memory of `starts` */
+    uint64_t member;                     /* file offset of the next piece; UINT64_MAX: unknown */
+    uint64_t search;                     /* position up to which members were searched for */
+    bool planning;                       /* a worker is searching for the next piece */
+    bool ended;                          /* no more pieces are inflated */
+    unsigned busy;                       /* number of workers that inflate pieces */
+    unsigned lost;                       /* number of successive pieces that were not used */
 };
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static size_t credits_of(const struct ahead *a)
+static size_t piece_credits(const struct ahead *a)
 {
     return a->piece_text + a->piece_text / 8; /* the last term: metadata of each block */
 }
@@ -78,12 +80,12 @@ static void give_credits(struct ingest *in, size_t bytes)
     share_release(in, bytes);
 }
 
-static uint64_t bit_of(const struct trace_checkpoint *c)
+static uint64_t checkpoint_bit(const struct trace_checkpoint *c)
 {
     return c->file_offset * 8 + c->bits;
 }
 
-static void show_first(struct ahead *a)
+static void publish_first(struct ahead *a)
 {
     atomic_store(&a->base.first, a->slots ? a->slots->bit : UINT64_MAX);
 }
@@ -103,15 +105,15 @@ static struct slot *slot_add(struct ahead *a, uint64_t bit)
 
     while (*at && (*at)->bit < bit)
         at = &(*at)->next;
-    if ((*at && (*at)->bit == bit) || bit / 8 <= a->here || !has_credits(a->in, credits_of(a)) ||
-        !(s = calloc(1, sizeof *s)))
+    if ((*at && (*at)->bit == bit) || bit / 8 <= a->file_at ||
+        !has_credits(a->in, piece_credits(a)) || !(s = calloc(1, sizeof *s)))
         return NULL;
     s->bit = bit;
-    s->credits = credits_of(a);
+    s->credits = piece_credits(a);
     take_credits(a->in, s->credits);
     s->next = *at;
     *at = s;
-    show_first(a);
+    publish_first(a);
     return s;
 }
 
@@ -121,7 +123,7 @@ static void slot_drop(struct ahead *a, struct slot *s)
     if (s->done)
         slot_free(a, s);
     if (++a->lost == LOST_MAX)
-        a->over = true;
+        a->ended = true;
 }
 
 static struct trace_piece *piece_take(struct trace_ahead *base, uint64_t bit)
@@ -131,7 +133,7 @@ static struct trace_piece *piece_take(struct trace_ahead *base, uint64_t bit)
     struct slot *s;
 
     pthread_mutex_lock(&in->lock);
-    a->here = bit / 8;
+    a->file_at = bit / 8;
     while ((s = a->slots) && s->bit < bit) {
         a->slots = s->next;
         slot_drop(a, s);
@@ -150,7 +152,7 @@ static struct trace_piece *piece_take(struct trace_ahead *base, uint64_t bit)
         slot_free(a, s);
         s = NULL;
     }
-    show_first(a);
+    publish_first(a);
     pthread_cond_signal(&in->jobs_cond);
     pthread_mutex_unlock(&in->lock);
     return s ? s->piece : NULL;
@@ -180,31 +182,31 @@ static void piece_done(struct trace_ahead *base, struct trace_piece *piece, bool
  * lengths fit. */
 static uint64_t piece_distance(const struct ahead *a)
 {
-    uint64_t bytes = a->text ? a->piece_text / 2 * a->here / a->text : a->piece_text / 20;
+    uint64_t bytes = a->text_at ? a->piece_text / 2 * a->file_at / a->text_at : a->piece_text / 20;
 
     return bytes < 4096 ? 4096 : bytes;
 }
 
 static uint64_t search_end(const struct ahead *a)
 {
-    uint64_t end = a->here + SEARCH_AHEAD;
+    uint64_t end = a->file_at + SEARCH_AHEAD;
 
     return end < a->file_size ? end : a->file_size;
 }
 
 static bool wants_help(struct ahead *a)
 {
-    uint64_t from = a->here + piece_distance(a);
+    uint64_t from = a->file_at + piece_distance(a);
 
-    if (a->over || a->planning || !has_credits(a->in, credits_of(a)))
+    if (a->ended || a->planning || !has_credits(a->in, piece_credits(a)))
         return false;
     if (a->starts.count) {
         while (a->start_next < a->starts.count &&
-               a->starts.at[a->start_next].file_offset <= a->here)
+               a->starts.at[a->start_next].file_offset <= a->file_at)
             a->start_next++;
         return a->start_next < a->starts.count;
     }
-    if (a->member != UINT64_MAX && a->member <= a->here)
+    if (a->member != UINT64_MAX && a->member <= a->file_at)
         a->member = UINT64_MAX;
     if (a->member == UINT64_MAX && a->search < from)
         a->search = from;
@@ -231,19 +233,17 @@ static uint64_t find_member(struct ahead *a, uint64_t from)
  * if there is none. */
 static bool plan_piece(struct ahead *a, struct trace_checkpoint *ret, uint64_t *ret_stop)
 {
-    uint64_t from;
-
     *ret_stop = UINT64_MAX;
     if (a->starts.count) {
         *ret = a->starts.at[a->start_next++];
         if (a->start_next < a->starts.count)
-            *ret_stop = bit_of(&a->starts.at[a->start_next]);
+            *ret_stop = checkpoint_bit(&a->starts.at[a->start_next]);
         return true;
     }
     a->planning = true;
     if (a->member == UINT64_MAX)
         a->member = find_member(a, a->search);
-    from = a->member;
+    uint64_t from = a->member;
     if (from != UINT64_MAX)
         a->member = find_member(a, from + piece_distance(a));
     a->planning = false;
@@ -272,14 +272,14 @@ static uint64_t fill_slot(struct ahead *a, struct trace_reader *r, struct slot *
     if (s->dropped)
         slot_free(a, s);
     pthread_cond_broadcast(&in->ahead_cond);
-    return end < stop && !a->over && !in->stopping && !in->jobs ? end : UINT64_MAX;
+    return end < stop && !a->ended && !in->stopping && !in->jobs ? end : UINT64_MAX;
 }
 
 static void inflate_from(struct ahead *a, const struct trace_checkpoint *from, uint64_t stop)
 {
     struct trace_reader_options options = {a->in->ix->options.engine, 0};
     struct trace_reader *r = NULL;
-    struct slot *s = slot_add(a, bit_of(from));
+    struct slot *s = slot_add(a, checkpoint_bit(from));
 
     if (!s)
         return;
@@ -289,7 +289,6 @@ static void inflate_from(struct ahead *a, const struct trace_checkpoint *from, u
     pthread_mutex_lock(&a->in->lock);
     while (s) {
         uint64_t end = fill_slot(a, r, s, stop);
-
         s = end == UINT64_MAX ? NULL : slot_add(a, end);
     }
     pthread_mutex_unlock(&a->in->lock);
@@ -325,16 +324,14 @@ static void load_starts(struct ahead *a, const struct view *old)
     uint64_t max = a->in->credits_max / 8, step = old->pub.text_bytes / (max / 32768 + 1);
     struct kv_cursor c;
     struct kv_read *kv;
-    uint64_t next;
 
     step = step > a->piece_text / 2 ? step : a->piece_text / 2;
-    next = step;
+    uint64_t next = step;
     if (kv_read_begin(a->in->ix->kv, &kv) < 0)
         return;
     kv_begin(kv, KV_CHECKPOINT, &key, &c);
     while (kv_next(&c) && a->start_bytes < max) {
         struct trace_checkpoint at;
-
         if (checkpoint_decode(c.key, c.value, &at) < 0 || at.text_offset < next ||
             !(at.in_gzip_member || at.kind == TRACE_AT_MEMBER))
             continue;
@@ -375,8 +372,8 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
     a->fd = fd;
     a->piece_text = size < PIECE_MIN ? PIECE_MIN : size < PIECE_MAX ? size : PIECE_MAX;
     a->file_size = run->identity.size;
-    a->here = at->file_offset;
-    a->text = at->text_offset;
+    a->file_at = at->file_offset;
+    a->text_at = at->text_offset;
     a->member = UINT64_MAX;
     if (run->fresh && old->pub.id && identity_same(&old->identity, &run->identity))
         load_starts(a, old);
@@ -398,8 +395,8 @@ void ahead_at(struct trace_ahead *base, const struct trace_reader_info *at)
     if (!a)
         return;
     pthread_mutex_lock(&a->in->lock);
-    a->here = at->file_offset;
-    a->text = at->text_offset;
+    a->file_at = at->file_offset;
+    a->text_at = at->text_offset;
     pthread_mutex_unlock(&a->in->lock);
 }
 
@@ -412,7 +409,7 @@ void ahead_end(struct trace_ahead *base)
     if (!a)
         return;
     pthread_mutex_lock(&in->lock);
-    a->over = true;
+    a->ended = true;
     for (at = &in->aheads; *at != a; at = &(*at)->next)
         ;
     *at = a->next;

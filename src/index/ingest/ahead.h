@@ -12,7 +12,7 @@
  * called after the reader is closed. */
 struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
                                 const struct trace_reader_info *at);
-/* reports the position of the reader */
+/* Reports the position of the reader. */
 void ahead_at(struct trace_ahead *a, const struct trace_reader_info *at);
 void ahead_end(struct trace_ahead *a);
 /* Called by an idle thread under ingest.lock, which is released meanwhile. Returns false if there

@@ -1,5 +1,4 @@
-/* apply.c - the writer: applies results to their runs, in the order of each file's text.
- */
+/* apply.c - the writer: applies results to their runs, in the order of each file's text. */
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/names.h"
 #include "index/ingest/hashes.h"
@@ -102,7 +101,8 @@ static bool restart_with_unit(struct writer *w, struct run *run, const struct re
     return true;
 }
 
-static int take_tail(const struct index *ix, struct run *run, struct result *r)
+/* Merges the tail into base; the chunk of the result becomes the tail. */
+static int replace_tail(const struct index *ix, struct run *run, struct result *r)
 {
     struct index_chunk chunk = {.number = (uint32_t)r->chunk.number,
                                 .version = run->version,
@@ -143,7 +143,6 @@ static int apply_chunk(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
     struct kv_key key = kv_key_of_chunk(run->id, (uint32_t)r->chunk.number, run->version);
-    int rc;
 
     if (r->error)
         return r->error;
@@ -154,10 +153,10 @@ static int apply_chunk(struct writer *w, struct result *r)
     mark_dirty(w, run);
     run->info = r->info;
     run->index_bytes += r->value_len;
-    rc = put_names(w, run, r);
+    int rc = put_names(w, run, r);
     rc = rc ? rc : run_add_damage(run, r->damage.at, r->damage.count);
     rc = rc ? rc : add_hashes(run, r);
-    rc = rc ? rc : take_tail(w->ix, run, r);
+    rc = rc ? rc : replace_tail(w->ix, run, r);
     if (rc)
         return rc;
     run->tail_complete = r->chunk.ended && r->damage.count == 0 &&
@@ -189,7 +188,6 @@ static void apply_end(struct writer *w, struct result *r)
     struct run *run = r->run;
 
     add_hashes_before(run, r);
-
     if (!run->error && r->error != -EPIPE) {
         run->error = r->error;
         run->error_rank = r->rank;
@@ -215,7 +213,6 @@ static void apply_next(struct writer *w, struct result *r)
         pthread_mutex_unlock(&w->in->lock);
     } else if (!atomic_load(&run->cancelled)) {
         int rc = apply_chunk(w, r);
-
         if (rc) {
             run->error = rc;
             run->error_rank = r->rank;
@@ -224,7 +221,7 @@ static void apply_next(struct writer *w, struct result *r)
     }
     run->next_seq++;
     if (r->rank)
-        order_taken(w->ix, r->rank, r->credits);
+        order_return_credits(w->ix, r->rank, r->credits);
     else
         ingest_give_credits(w->in, r->credits);
     result_free(r);
@@ -241,7 +238,6 @@ static void drop_waiting(struct run *run, struct result *end)
     end->seq = run->next_seq;
 }
 
-/* Applies results in order: one that arrives early waits. */
 void apply_result(struct writer *w, struct result *r)
 {
     struct run *run = r->run;
@@ -259,7 +255,6 @@ void apply_result(struct writer *w, struct result *r)
     for (;;) {
         struct result *next = run->waiting;
         bool end = r->end;
-
         apply_next(w, r);
         if (end || !next || next->seq != run->next_seq)
             return;

@@ -8,7 +8,7 @@
 
 #define RETRY_NS 2000000000LL /* after a failed commit */
 
-static uint32_t store_dirty(struct writer *w, struct pending **ret)
+static uint32_t store_dirty(struct writer *w, struct pending_view **ret)
 {
     uint32_t count = 0, i = 0;
     struct run *r, *next;
@@ -41,20 +41,19 @@ static uint32_t store_dirty(struct writer *w, struct pending **ret)
 static bool is_corrupt(struct index *ix)
 {
     pthread_mutex_lock(&ix->lock);
-    bool damaged = ix->store_error == ERR_CORRUPT;
+    bool corrupt = ix->store_error == ERR_CORRUPT;
     pthread_mutex_unlock(&ix->lock);
-    return damaged;
+    return corrupt;
 }
 
 /* Nothing more is written to a corrupt store: LMDB may loop in its pages for ever. */
 static int commit_once(struct writer *w)
 {
     int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
-    int rc;
 
     if (is_corrupt(w->ix))
         return ERR_CORRUPT;
-    rc = commit(w->ix->kv, w->batch);
+    int rc = commit(w->ix->kv, w->batch);
     if (rc == ERR_CORRUPT)
         index_report_corrupt(w->ix);
     return rc;
@@ -67,21 +66,21 @@ static int commit_batch(struct writer *w)
     int rc = commit_once(w);
     struct timespec pause = {0, 100000000};
 
-    if (rc == 0 || full_is(rc) || kv_batch_error(w->batch))
+    if (rc == 0 || full_is_error(rc) || kv_batch_error(w->batch))
         return rc;
-    set_store_error(w->ix, rc);
-    while (rc && !full_is(rc) && !ingest_stopping(w->in)) {
+    index_set_store_error(w->ix, rc);
+    while (rc && !full_is_error(rc) && !ingest_stopping(w->in)) {
         for (int64_t waited = 0; waited < RETRY_NS && !ingest_stopping(w->in);
              waited += pause.tv_nsec)
             nanosleep(&pause, NULL);
         rc = commit_once(w);
     }
     if (rc == 0)
-        set_store_error(w->ix, 0);
+        index_set_store_error(w->ix, 0);
     return rc;
 }
 
-static void drop_pending(struct pending *list, uint32_t count)
+static void drop_pending(struct pending_view *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         view_release(list[i].view);
@@ -91,7 +90,7 @@ static void drop_pending(struct pending *list, uint32_t count)
 }
 
 /* Each view is a generation. */
-static uint32_t count_views(const struct pending *list, uint32_t count)
+static uint32_t count_views(const struct pending_view *list, uint32_t count)
 {
     uint32_t n = 0;
 
@@ -102,30 +101,28 @@ static uint32_t count_views(const struct pending *list, uint32_t count)
 
 void commit_dirty(struct writer *w, bool clean)
 {
-    struct pending *list = NULL;
-    uint32_t count;
-    int rc;
+    struct pending_view *list = NULL;
 
-    collect_garbage(w);
+    garbage_collect(w);
     store_states(w);
-    count = store_dirty(w, &list);
+    uint32_t count = store_dirty(w, &list);
     if (!list) {
         ingest_rest(w->in);
         return;
     }
     if (!kv_batch_is_empty(w->batch) || clean) {
-        put_generation(w, count_views(list, count), clean);
+        store_generation(w, count_views(list, count), clean);
         texts_flush(w->ix->texts, w->batch);
     }
-    rc = commit_batch(w);
+    int rc = commit_batch(w);
     serve_committed(w, rc);
     if (rc == 0) {
         texts_stored(w->ix->texts);
         w->freed = w->files_deleted > 0;
     }
     if (rc == 0)
-        publish(w, list, count, true);
-    else if (full_is(rc))
+        publish_views(w, list, count, true);
+    else if (full_is_error(rc))
         full_abort(w, list, count, rc);
     else if (kv_batch_error(w->batch))
         lost_abort(w, list, count);

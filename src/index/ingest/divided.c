@@ -2,7 +2,7 @@
  * chunks to other ranks, which scan and keep them.
  *
  *   rank 0                rank that reads           rank that helps
- *   order_give --order->  reads, inflates  --help,
+ *   order_begin --order-> reads, inflates  --help,
  *                                            text-> scans
  *   takes results in      <-result--
  *   the order of text     <-result---------------- commits the values

@@ -86,10 +86,9 @@ static int copy_processes(struct view *v, const struct part *p)
     rc = copy ? view_set_processes(v, copy, count) : -ENOMEM;
     forks = arena_alloc(&v->arena, (p->facts.count + 1) * sizeof *forks);
     v->forks = forks;
-    for (uint32_t i = 0; rc == 0 && forks && i < p->facts.count; i++) {
+    for (uint32_t i = 0; rc == 0 && forks && i < p->facts.count; i++)
         if (fact_is_fork(&p->facts.at[i]))
             forks[v->fork_count++] = with_host(p->facts.at[i], &v->pub);
-    }
     return rc == 0 && forks ? 0 : -ENOMEM;
 }
 
@@ -105,8 +104,8 @@ static void add_times(struct index_file *f, const struct part *p)
 
 static int copy_damage(struct view *v, const struct run *r)
 {
-    /* only the first DAMAGE_KEPT have a position */
-    uint32_t kept = r->damage_count < DAMAGE_KEPT ? r->damage_count : DAMAGE_KEPT;
+    /* only the first INDEX_DAMAGE_KEPT have a position */
+    uint32_t kept = r->damage_count < INDEX_DAMAGE_KEPT ? r->damage_count : INDEX_DAMAGE_KEPT;
     const struct trace_damage *list = r->damage.at;
     char text[200];
 
@@ -160,7 +159,6 @@ static void copy_facts(struct index *ix, struct view *v, const struct run *r, co
     /* Before the end, only the text of applied chunks counts: the reader may be ahead. */
     if (r->state != RUN_ENDED && r->chunks.count) {
         const struct index_chunk *last = &r->chunks.at[r->chunks.count - 1];
-
         f->text_bytes = last->text_offset + last->text_len;
     }
     f->members = r->info.members;
@@ -206,7 +204,7 @@ static int add_damage_if_not_gzip(struct run *r, const struct part *p)
     struct trace_damage all = {TRACE_DAMAGE_GARBAGE, 0, r->info.file_offset, r->info.text_offset};
 
     if (r->state != RUN_ENDED || !r->finished || r->error || r->damage_count ||
-        r->entry->is_archive || r->info.format != TRACE_PLAIN || !run_named_gzip(r) ||
+        r->entry->is_archive || r->info.format != TRACE_PLAIN || !run_is_named_gzip(r) ||
         !c->invalid || c->events + c->counters + c->aggregated + c->metadata)
         return 0;
     return run_add_damage(r, &all, 1);

@@ -1,5 +1,5 @@
-/* flow.c - the flow between the threads of ingest: chunks limited by credits, mail to the writer,
- * and pauses. */
+/* flow.c - the flow between the threads of ingest: chunks limited by credits, results for the
+ * writer, and pauses. */
 #include "index/ingest/flow.h"
 #include "index/ingest/ingest.h"
 #include "index/ingest/run.h"
@@ -56,15 +56,13 @@ void ingest_wake_readers(struct index *ix)
 
 int ingest_take_credits(struct ingest *in, size_t bytes)
 {
-    int rc;
-
     pthread_mutex_lock(&in->lock);
     /* A single request beyond the limit is granted when no credits are in use. */
     while (in->credits_used > 0 && !in->stopping &&
            (in->credits_used + in->ahead_used + bytes > in->credits_max ||
             !share_has_space(in, bytes)))
         pthread_cond_wait(&in->credit_cond, &in->lock);
-    rc = in->stopping ? -EPIPE : 0;
+    int rc = in->stopping ? -EPIPE : 0;
     if (rc == 0) {
         in->credits_used += bytes;
         share_charge(in, bytes);
@@ -102,7 +100,7 @@ void ingest_scan(struct ingest *in, struct result *r)
 
 void ingest_post(struct ingest *in, struct result *r)
 {
-    list_append(in, &in->mail_end, r, &in->mail_cond);
+    list_append(in, &in->results_end, r, &in->results_cond);
 }
 
 void ingest_wake(struct index *ix)
@@ -110,6 +108,6 @@ void ingest_wake(struct index *ix)
     if (!ix->ingest)
         return;
     pthread_mutex_lock(&ix->ingest->lock);
-    pthread_cond_signal(&ix->ingest->mail_cond);
+    pthread_cond_signal(&ix->ingest->results_cond);
     pthread_mutex_unlock(&ix->ingest->lock);
 }

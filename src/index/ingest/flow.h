@@ -27,12 +27,13 @@ struct ingest_worker {
 struct ingest {
     struct index *ix;
     pthread_mutex_t lock;
-    pthread_cond_t jobs_cond, mail_cond, credit_cond, ahead_cond;
-    struct result *jobs, **jobs_end, *mail, **mail_end;
-    size_t credits_used, credits_max;
-    size_t ahead_used; /* credits for pieces read ahead: chunks do not wait for them */
-    struct ahead *aheads;
-    uint64_t pieces_used;
+    pthread_cond_t jobs_cond, results_cond, credit_cond, ahead_cond;
+    struct result *jobs, **jobs_end;       /* chunks for the workers */
+    struct result *results, **results_end; /* for the writer */
+    size_t credits_used, credits_max;      /* bytes */
+    size_t ahead_used;    /* credits for pieces read ahead: chunks do not wait for them */
+    struct ahead *aheads; /* files whose text is inflated ahead */
+    uint64_t pieces_used; /* number of pieces that readers have used */
     bool stopping, readers_gone, workers_gone;
     unsigned active;  /* runs and jobs that have not reached the writer */
     unsigned reading; /* runs that readers are working on */
@@ -47,13 +48,13 @@ struct ingest {
     uint32_t texts_sent;           /* other ranks: rank 0 has the texts with ids below this */
 };
 
-void ingest_yield(struct ingest *in);
+void ingest_yield(struct ingest *in); /* pauses while requests run */
 bool ingest_stopping(struct ingest *in);
-void ingest_rest(struct ingest *in); /* out of memory: waits for 50 ms */
+void ingest_rest(struct ingest *in); /* waits for 50 ms, because memory is short */
 /* Returns whether to retry an operation that returned rc: after -ENOMEM, and a pause. */
 bool ingest_again(struct ingest *in, int rc);
 void ingest_wake_readers(struct index *ix); /* after a change of the queue, or to stop */
-/* waits; returns -EPIPE if ingest stops */
+/* Waits for credits. Returns 0, or -EPIPE if ingest stops. */
 int ingest_take_credits(struct ingest *in, size_t bytes);
 void ingest_give_credits(struct ingest *in, size_t bytes);
 void ingest_scan(struct ingest *in, struct result *r); /* sends a chunk to the workers */

@@ -25,7 +25,7 @@ int reader_open(struct reader *r)
     int rc = open_member(r);
 
     options.source = r->source;
-    options.named_gzip = run_named_gzip(r->run);
+    options.named_gzip = run_is_named_gzip(r->run);
     rc =
         rc ? rc : trace_reader_open(r->fd, &options, r->resumed ? &r->from : NULL, NULL, &r->trace);
     if (rc || r->source)
@@ -47,35 +47,34 @@ struct result *reader_result(struct reader *r)
     return result;
 }
 
-static int take_checkpoints(struct reader *r, struct result *to)
+static int move_checkpoints(struct reader *r, struct result *to)
 {
     const struct trace_checkpoint *list;
-    size_t n = trace_reader_checkpoints(r->trace, &list), i = r->checkpoints_taken;
-    int rc;
+    size_t n = trace_reader_checkpoints(r->trace, &list), i = r->checkpoints_moved;
 
     if (i == 0 && r->resumed && n > 0)
         i = 1; /* where the run began: it is stored already */
-    rc = n > i ? vec_reserve(&to->checkpoints, n - i) : 0;
+    int rc = n > i ? vec_reserve(&to->checkpoints, n - i) : 0;
     for (; i < n && rc == 0; i++) {
         rc = checkpoint_clone(&list[i], &to->checkpoints.at[to->checkpoints.count]);
         to->checkpoints.count += rc == 0;
     }
-    r->checkpoints_taken = n;
+    r->checkpoints_moved = n;
     trace_reader_free_windows(r->trace, n);
     return rc;
 }
 
 /* Damage belongs to the chunk in whose text it was detected, so that a run that continues after a
  * chunk finds the rest again. */
-static int take_damage_below(struct reader *r, struct result *to, uint64_t below)
+static int move_damage_below(struct reader *r, struct result *to, uint64_t below)
 {
     const struct trace_damage *list;
-    size_t n = trace_reader_damage(r->trace, &list), from = r->damage_taken, end;
+    size_t n = trace_reader_damage(r->trace, &list), from = r->damage_moved, end;
     int rc = 0;
 
     for (end = from; end < n && list[end].text_offset < below; end++)
         ;
-    r->damage_taken = end;
+    r->damage_moved = end;
     for (; from < end && rc == 0; from++)
         if (list[from].text_offset >= r->skip_to)
             rc = vec_push(&to->damage, list[from]);
@@ -89,16 +88,16 @@ void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t 
             (struct trace_damage){.kind = (uint8_t)kind, .text_offset = text_offset};
 }
 
-int reader_take_below(struct reader *r, struct result *to, uint64_t below)
+int reader_move_below(struct reader *r, struct result *to, uint64_t below)
 {
-    int rc = take_checkpoints(r, to);
+    int rc = move_checkpoints(r, to);
 
-    return rc ? rc : take_damage_below(r, to, below);
+    return rc ? rc : move_damage_below(r, to, below);
 }
 
-int reader_take_found(struct reader *r, struct result *to)
+int reader_move_found(struct reader *r, struct result *to)
 {
-    int rc = reader_take_below(r, to, UINT64_MAX);
+    int rc = reader_move_below(r, to, UINT64_MAX);
 
     trace_reader_info(r->trace, &to->info);
     while (r->extra_count && rc == 0)

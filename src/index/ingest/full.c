@@ -24,7 +24,6 @@ static void forget_garbage(struct writer *w, const uint32_t *file)
 
     for (size_t i = 0; i < w->garbage.count; i++) {
         const struct garbage *g = &w->garbage.at[i];
-
         if (g->generation != UINT64_MAX || (file && g->file != *file))
             w->garbage.at[kept++] = *g;
         else
@@ -63,7 +62,6 @@ static void abandon_all(struct writer *w, bool full)
     ix->full = full;
     for (uint32_t i = 0; i < ix->entries.count; i++) {
         struct run *run = ix->entries.at[i]->run;
-
         if (run)
             atomic_store(&run->cancelled, RUN_ABANDONED);
     }
@@ -79,11 +77,10 @@ struct view *full_view(struct run *run)
     return view_with_state(run->old, old->id ? INDEX_INDEXING : old->state);
 }
 
-static void abandon_list(struct pending *list, uint32_t count)
+static void abandon_pending(struct pending_view *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct run *run = list[i].run;
-
         view_release(list[i].view);
         if (run->stored == RUN_IN_BATCH)
             run->stored = RUN_UNSTORED;
@@ -92,33 +89,33 @@ static void abandon_list(struct pending *list, uint32_t count)
 }
 
 /* A lost batch also contains deletions and states: the next start finds what they concerned. */
-void lost_abort(struct writer *w, struct pending *list, uint32_t count)
+void lost_abort(struct writer *w, struct pending_view *list, uint32_t count)
 {
     abandon_all(w, w->ix->full);
     kv_batch_clear(w->batch);
     texts_lost(w->ix->texts);
     forget_garbage(w, NULL);
-    abandon_list(list, count);
+    abandon_pending(list, count);
     ingest_rest(w->in);
-    publish(w, list, count, false);
+    publish_views(w, list, count, false);
 }
 
-bool full_is(int error)
+bool full_is_error(int error)
 {
     return error == ERR_STORE_FULL || error == ERR_ADDRESS_SPACE;
 }
 
-void full_abort(struct writer *w, struct pending *list, uint32_t count, int error)
+void full_abort(struct writer *w, struct pending_view *list, uint32_t count, int error)
 {
     abandon_all(w, true);
     for (uint32_t i = 0; i < count; i++)
         forget_run(w, list[i].run);
-    abandon_list(list, count);
+    abandon_pending(list, count);
     w->full_ns = clock_mono_ns();
-    set_store_error(w->ix, error);
+    index_set_store_error(w->ix, error);
     /* The rest is small, and deletes. If there is no space even for that, it stays for the next
      * time. */
-    publish(w, list, count, kv_commit_freeing(w->ix->kv, w->batch) == 0);
+    publish_views(w, list, count, kv_commit_freeing(w->ix->kv, w->batch) == 0);
 }
 
 /* ---- resuming -------------------------------------------------------------------------------- */
@@ -126,29 +123,28 @@ void full_abort(struct writer *w, struct pending *list, uint32_t count, int erro
 static void resume_reading(struct writer *w)
 {
     struct index *ix = w->ix;
-    bool idle;
 
     /* After a commit, even an empty one, space that the last one freed can be used. */
-    put_generation(w, 0, false);
+    store_generation(w, 0, false);
     kv_commit_freeing(ix->kv, w->batch);
     pthread_mutex_lock(&ix->lock);
     ix->full = false;
     for (uint32_t i = 0; i < ix->entries.count; i++)
         if (ix->entries.at[i]->failures) /* perhaps because the store was full */
             ix->entries.at[i]->check_ns = 0;
-    idle = queues_are_empty(ix);
+    bool idle = queues_are_empty(ix);
     pthread_cond_broadcast(&ix->files_cond);
     pthread_mutex_unlock(&ix->lock);
     if (idle)
-        set_store_error(ix, 0); /* otherwise it is cleared when something has been stored */
+        index_set_store_error(ix, 0); /* otherwise it is cleared when something has been stored */
 }
 
 void full_committed(struct writer *w, bool of_runs)
 {
     if (w->ix->full && w->files_deleted)
         resume_reading(w);
-    else if (!w->ix->full && of_runs && full_is(w->ix->store_error))
-        set_store_error(w->ix, 0);
+    else if (!w->ix->full && of_runs && full_is_error(w->ix->store_error))
+        index_set_store_error(w->ix, 0);
     w->files_deleted = 0;
 }
 
@@ -156,11 +152,11 @@ void full_tick(struct writer *w)
 {
     struct index *ix = w->ix;
     int64_t now = clock_mono_ns();
-    bool forgotten, grows;
+    bool forgotten;
 
     if (!ix->full)
         return;
-    grows = ix->store_error == ERR_ADDRESS_SPACE && kv_can_grow(ix->kv);
+    bool grows = ix->store_error == ERR_ADDRESS_SPACE && kv_can_grow(ix->kv);
     pthread_mutex_lock(&ix->lock);
     forgotten = ix->forgotten;
     ix->forgotten = false;

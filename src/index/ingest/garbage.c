@@ -32,7 +32,7 @@ void garbage_retire(struct writer *w, enum garbage_kind kind, uint32_t file, uin
     w->garbage_files += kind == GARBAGE_FILE;
 }
 
-void drop_id(struct writer *w, uint32_t id)
+void garbage_retire_file(struct writer *w, uint32_t id)
 {
     struct kv_key key = kv_key_of_u32(id);
 
@@ -48,7 +48,6 @@ void garbage_delete(struct kv_batch *b, const struct garbage *g)
     kv_key_u32(&summary, g->a);
     if (g->kind == GARBAGE_FILE) {
         static const uint8_t tables[] = {KV_SPAN, KV_CHECKPOINT, KV_CHUNK, KV_SUMMARY, KV_NAME};
-
         for (size_t i = 0; i < sizeof tables; i++)
             kv_delete_prefix(b, tables[i], &file);
     } else if (g->kind == GARBAGE_CHUNK) {
@@ -69,18 +68,16 @@ static int64_t thread_time_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-void collect_garbage(struct writer *w)
+void garbage_collect(struct writer *w)
 {
     enum { REST = 20 }; /* copying a snapshot of many files takes a while */
-    int64_t begin;
-    uint64_t oldest;
     uint32_t kept = 0;
 
     if (w->garbage.count == 0 || clock_mono_ns() < w->collect_ns)
         return;
-    begin = thread_time_ns();
+    int64_t begin = thread_time_ns();
     pthread_mutex_lock(&w->ix->lock);
-    oldest = snapshot_oldest(w->ix);
+    uint64_t oldest = snapshot_oldest(w->ix);
     pthread_mutex_unlock(&w->ix->lock);
     w->collect_ns = clock_mono_ns() + (thread_time_ns() - begin) * REST;
     for (uint32_t i = 0; i < w->garbage.count; i++) {

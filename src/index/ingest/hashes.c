@@ -48,10 +48,9 @@ static bool hashes_grow(struct hashes *h)
 
     if (!slots)
         return false;
-    for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
+    for (uint32_t i = 0; h->slots && i <= h->mask; i++)
         if (h->slots[i])
             insert_hash(slots, size - 1, h->slots[i], &count);
-    }
     free(h->slots);
     h->slots = slots;
     h->mask = size - 1;
@@ -87,30 +86,26 @@ void hashes_merge(struct hashes *into, const struct hashes *from)
         hashes_match_all(into);
     if (from->has_zero)
         into->has_zero = true;
-    for (uint32_t i = 0; from->slots && i <= from->mask; i++) {
+    for (uint32_t i = 0; from->slots && i <= from->mask; i++)
         if (from->slots[i])
             hashes_add(into, from->slots[i]);
-    }
 }
 
 int hashes_build_filter(const struct hashes *h, struct view *v, unsigned dimension)
 {
     uint64_t values = h->count + h->has_zero;
-    size_t len;
-    uint8_t *bits;
 
     if (h->full)
         return 0;
     if (values < v->index_params->expected_entries)
         values = v->index_params->expected_entries;
-    len = bloom_bytes(values, v->index_params->bloom_rate);
-    bits = view_filter(v, dimension, len);
+    size_t len = bloom_bytes(values, v->index_params->bloom_rate);
+    uint8_t *bits = view_add_filter(v, dimension, len);
     if (!bits)
         return -ENOMEM;
-    for (uint32_t i = 0; h->slots && i <= h->mask; i++) {
+    for (uint32_t i = 0; h->slots && i <= h->mask; i++)
         if (h->slots[i])
             bloom_add(bits, len, h->slots[i]);
-    }
     if (h->has_zero)
         bloom_add(bits, len, 0);
     return 0;

@@ -24,7 +24,7 @@ int hashes_build_filter(const struct hashes *h, struct view *v, unsigned dimensi
 /* If a run continued after stored chunks, adds the values of these to the result that ends it, once
  * the file is complete: a growing file has no filters. Returns -EPIPE if ingest stops: the next
  * process ends the run. Without memory, the file stays without filters. */
-int hashes_of_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end);
+int hashes_add_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end);
 /* values.c: adds the values of a stored chunk, one set for each dimension. Returns 0, or the error
  * of chunk_open or column_read. */
 int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t chunk,

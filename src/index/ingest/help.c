@@ -8,10 +8,10 @@
 
 void help_begin(struct index *ix, struct rec *message)
 {
-    order_enlist(ix, message, true);
+    order_add(ix, message, true);
 }
 
-static int take_text(struct rec *message, struct trace_chunk *ret)
+static int copy_text(struct rec *message, struct trace_chunk *ret)
 {
     struct text text = rec_text(message);
 
@@ -22,19 +22,19 @@ void help_text(struct index *ix, unsigned from, struct rec *message)
 {
     struct ingest *in = ix->ingest;
     struct order *o = order_find(in, (uint32_t)rec_u(message));
-    struct result *r = o ? order_take_result(in, o, message) : NULL;
+    struct result *r = o ? order_decode_result(in, o, message) : NULL;
 
     if (!r)
         return;
     do {
-        struct rec again = *message;
-        r->error = take_text(&again, &r->chunk);
+        struct rec rest = *message;
+        r->error = copy_text(&rest, &r->chunk);
     } while (ingest_again(in, r->error));
     r->reader = from;
     r->reader_credits = r->credits;
     r->credits = 0;
     if (ranks_is_first(ix->ranks))
-        order_count(in, o);
+        order_count_result(in, o);
     if (r->error)
         ingest_post(in, r);
     else

@@ -25,7 +25,6 @@ int64_t index_silence_ns(const struct index *ix)
 
     for (unsigned i = 0; in && i < in->worker_count; i++) {
         int64_t silence = pulse_silence_ns(&in->workers[i].pulse);
-
         max = silence > max ? silence : max;
     }
     return max;
@@ -33,12 +32,10 @@ int64_t index_silence_ns(const struct index *ix)
 
 uint64_t ingest_pieces(struct index *ix)
 {
-    uint64_t used;
-
     if (!ix->ingest)
         return 0;
     pthread_mutex_lock(&ix->ingest->lock);
-    used = ix->ingest->pieces_used;
+    uint64_t used = ix->ingest->pieces_used;
     pthread_mutex_unlock(&ix->ingest->lock);
     return used;
 }
@@ -47,7 +44,7 @@ static void init_conds(struct ingest *in)
 {
     pthread_mutex_init(&in->lock, NULL);
     clock_cond_init(&in->jobs_cond);
-    clock_cond_init(&in->mail_cond);
+    clock_cond_init(&in->results_cond);
     pthread_cond_init(&in->credit_cond, NULL);
     pthread_cond_init(&in->ahead_cond, NULL);
 }
@@ -63,7 +60,7 @@ int ingest_start(struct index *ix, struct err *err)
         return err_set(err, -ENOMEM, "out of memory");
     in->ix = ix;
     in->jobs_end = &in->jobs;
-    in->mail_end = &in->mail;
+    in->results_end = &in->results;
     in->credits_max = ix->options.memory_limit;
     init_conds(in);
     ix->ingest = in;
@@ -75,7 +72,6 @@ int ingest_start(struct index *ix, struct err *err)
     in->writer_started = rc == 0;
     for (; rc == 0 && in->worker_count < n; in->worker_count++) {
         struct ingest_worker *w = &in->workers[in->worker_count];
-
         w->in = in;
         rc = pthread_create(&w->thread, NULL, ingest_worker_main, w);
         if (rc)
@@ -83,7 +79,6 @@ int ingest_start(struct index *ix, struct err *err)
     }
     for (; rc == 0 && in->reader_count < n + others; in->reader_count++) {
         struct ingest_reader *r = &in->readers[in->reader_count];
-
         r->in = in;
         r->rank = in->reader_count < others ? in->reader_count + 1 : 0;
         rc = pthread_create(&r->thread, NULL, ingest_reader_main, r);
@@ -122,14 +117,14 @@ void ingest_stop(struct index *ix)
     orders_stop(in);
     pthread_mutex_lock(&in->lock);
     in->workers_gone = true;
-    pthread_cond_broadcast(&in->mail_cond);
+    pthread_cond_broadcast(&in->results_cond);
     pthread_mutex_unlock(&in->lock);
     if (in->writer_started)
         pthread_join(in->writer, NULL);
     share_release(in, in->credits_used + in->ahead_used);
     pthread_mutex_destroy(&in->lock);
     pthread_cond_destroy(&in->jobs_cond);
-    pthread_cond_destroy(&in->mail_cond);
+    pthread_cond_destroy(&in->results_cond);
     pthread_cond_destroy(&in->credit_cond);
     pthread_cond_destroy(&in->ahead_cond);
     vec_done(&in->forgotten);

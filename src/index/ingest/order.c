@@ -10,9 +10,9 @@
 
 enum { ORDERS_MAX = 16 }; /* orders that a rank has at a time: enough to keep it busy */
 
-/* ---- giving ---------------------------------------------------------------------------------- */
+/* ---- the list of orders ---------------------------------------------------------------------- */
 
-void order_unlist(struct ingest *in, struct order *o)
+void order_remove(struct ingest *in, struct order *o)
 {
     pthread_mutex_lock(&in->lock);
     for (struct order **at = &in->orders; *at; at = &(*at)->next)
@@ -34,7 +34,7 @@ bool order_is_full(struct ingest *in, unsigned rank)
     return count >= ORDERS_MAX;
 }
 
-int order_give(struct reader *r)
+int order_begin(struct reader *r)
 {
     struct order *o = calloc(1, sizeof *o);
     struct buf message = {0};
@@ -58,14 +58,14 @@ int order_give(struct reader *r)
     if (rc == 0)
         return 0;
     r->run->order = NULL;
-    order_unlist(r->in, o);
+    order_remove(r->in, o);
     order_free(o);
     return rc;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Retries until there is memory for it: the rank waits for its credits. */
+/* Sends a number; retries until there is memory for it, because the rank waits for it. */
 static void send_number(struct index *ix, unsigned rank, enum rank_message kind, uint64_t number)
 {
     int rc;
@@ -89,7 +89,7 @@ void order_send(struct index *ix, unsigned rank, enum rank_message kind, uint32_
     } while (ingest_again(ix->ingest, rc));
 }
 
-void order_taken(struct index *ix, unsigned rank, size_t credits)
+void order_return_credits(struct index *ix, unsigned rank, size_t credits)
 {
     if (credits)
         send_number(ix, rank, RANK_CREDITS, credits);
@@ -106,17 +106,17 @@ struct order *order_find(struct ingest *in, uint32_t number)
     return o;
 }
 
-struct result *order_take_result(struct ingest *in, struct order *o, struct rec *message)
+struct result *order_decode_result(struct ingest *in, struct order *o, struct rec *message)
 {
     struct result *r = NULL;
-    struct rec again;
+    struct rec rest;
     int rc;
 
     do {
-        again = *message;
-        rc = result_decode(in->ix, o->run, &again, &r);
+        rest = *message;
+        rc = result_decode(in->ix, o->run, &rest, &r);
     } while (ingest_again(in, rc));
-    *message = again;
+    *message = rest;
     if (rc == 0)
         return r;
     while (!(r = calloc(1, sizeof *r)) && !ingest_stopping(in))
@@ -126,22 +126,22 @@ struct result *order_take_result(struct ingest *in, struct order *o, struct rec 
     return r;
 }
 
-void order_count(struct ingest *in, struct order *o)
+void order_count_result(struct ingest *in, struct order *o)
 {
     o->results++;
     if (o->results == o->expected)
-        order_unlist(in, o);
+        order_remove(in, o);
 }
 
 static void finish_order(struct ingest *in, struct order *o, struct result *end)
 {
     o->expected = end->abrupt ? o->results : end->seq;
     if (end->error == 0 && o->finish && o->run->hashes_lost &&
-        hashes_of_kept(in, o->run, o->kept, end) == -EPIPE)
+        hashes_add_kept(in, o->run, o->kept, end) == -EPIPE)
         end->error = -EPIPE;
     end->finished = o->finish;
     if (o->results == o->expected)
-        order_unlist(in, o);
+        order_remove(in, o);
     pthread_mutex_lock(&in->lock);
     in->reading--;
     pthread_mutex_unlock(&in->lock);
@@ -149,7 +149,7 @@ static void finish_order(struct ingest *in, struct order *o, struct result *end)
 }
 
 /* Retries until there is memory for them: later messages refer to them. */
-static int take_texts(struct index *ix, unsigned rank, struct rec *message)
+static int decode_texts(struct index *ix, unsigned rank, struct rec *message)
 {
     struct rec rest;
     int rc;
@@ -167,9 +167,9 @@ void order_result(struct index *ix, unsigned rank, struct rec *message)
     struct ingest *in = ix->ingest;
 
     message->ids = ranks_ids(ix->ranks, rank);
-    message->bad = take_texts(ix, rank, message) < 0;
+    message->bad = decode_texts(ix, rank, message) < 0;
     struct order *o = order_find(in, (uint32_t)rec_u(message));
-    struct result *r = o ? order_take_result(in, o, message) : NULL;
+    struct result *r = o ? order_decode_result(in, o, message) : NULL;
     if (!r)
         return;
     r->rank = rank;
@@ -180,11 +180,11 @@ void order_result(struct index *ix, unsigned rank, struct rec *message)
     if (r->end)
         finish_order(in, o, r);
     else
-        order_count(in, o);
+        order_count_result(in, o);
     ingest_post(in, r);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- garbage, and the end -------------------------------------------------------------------- */
 
 void orders_forget(struct index *ix, const struct garbage *g)
 {
@@ -236,7 +236,7 @@ void orders_stop(struct ingest *in)
             continue;
         }
         *end = (struct result){.run = o->run, .end = true, .abrupt = true, .error = -EPIPE};
-        order_unlist(in, o);
+        order_remove(in, o);
         ingest_post(in, end);
     }
 }

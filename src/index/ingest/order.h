@@ -1,13 +1,13 @@
 /* order.h - files that other ranks read (index/ranks/ranks.h).
  *
- *   order.c   rank 0: gives orders, and takes their results as those of its own workers
+ *   order.c   rank 0: sends orders, and handles their results as those of its own workers
  *   serve.c   the other ranks: an order becomes a run; its results go to rank 0 when the values of
  *             their chunks have been committed
  *   wire.c    orders and results as bytes
  *   divided.c a large file that one rank reads and several scan
  *   help.c    a rank that scans such chunks
  *
- * The rank that reads a chunk takes its credits, which are returned when rank 0 has taken the
+ * The rank that reads a chunk acquires its credits, which are returned when rank 0 has applied the
  * result: so bytes in flight are limited. Rank 0 receives everything but the values of the chunk.
  *
  * Used by: ingest; index. Threads: see each function.
@@ -67,8 +67,8 @@ int result_decode(struct index *ix, struct run *run, struct rec *in, struct resu
 
 /* Sends the run to the rank that the reader serves. On success, the reader no longer owns the
  * run. */
-int order_give(struct reader *r);
-void order_unlist(struct ingest *in, struct order *o); /* removes it from ingest.orders */
+int order_begin(struct reader *r);
+void order_remove(struct ingest *in, struct order *o); /* from ingest.orders */
 /* Returns whether the rank has enough orders. Under index.lock. */
 bool order_is_full(struct ingest *in, unsigned rank);
 /* Handles a result, in the thread of messages. */
@@ -76,15 +76,15 @@ void order_result(struct index *ix, unsigned rank, struct rec *message);
 /* Sends a message with an order and a number; retries until there is memory for it. */
 void order_send(struct index *ix, unsigned rank, enum rank_message kind, uint32_t order,
                 uint64_t number);
-/* Returns credits to the rank after its result has been taken. */
-void order_taken(struct index *ix, unsigned rank, size_t credits);
+/* Returns credits to the rank after its result has been applied. */
+void order_return_credits(struct index *ix, unsigned rank, size_t credits);
 /* Returns NULL if there is none, or ingest stops. */
 struct order *order_find(struct ingest *in, uint32_t number);
 /* Decodes a result, and waits for memory if necessary: no result may be lost. Returns NULL if
  * ingest stops. */
-struct result *order_take_result(struct ingest *in, struct order *o, struct rec *message);
+struct result *order_decode_result(struct ingest *in, struct order *o, struct rec *message);
 /* Counts a result of the order. The last one ends the order. */
-void order_count(struct ingest *in, struct order *o);
+void order_count_result(struct ingest *in, struct order *o);
 /* Makes all ranks delete this garbage, too. */
 void orders_forget(struct index *ix, const struct garbage *g);
 /* Ends all orders after readers and workers have stopped and no more messages can arrive. */
@@ -95,7 +95,7 @@ void orders_stop(struct ingest *in);
 /* Handles a message of rank 0, in the thread of messages. */
 void order_receive(struct index *ix, struct rec *message);
 /* Adds an order for a file that this rank reads, or only helps to scan. */
-void order_enlist(struct index *ix, const struct rec *message, bool helps);
+void order_add(struct index *ix, const struct rec *message, bool helps);
 void order_cancel(struct index *ix, struct rec *message);
 void order_forget(struct index *ix, const struct garbage *g);
 void order_keep(struct index *ix, struct rec *message);

@@ -14,21 +14,20 @@ static bool is_settled(struct reader *r, const struct identity *now)
 {
     struct index *ix = r->ix;
     struct entry *e = r->run->entry;
-    int64_t quiet;
 
     pthread_mutex_lock(&ix->lock);
     if (!identity_same(&e->seen, now)) {
         e->seen = *now;
         e->stable_since_ns = clock_mono_ns();
     }
-    quiet = clock_mono_ns() - e->stable_since_ns;
+    int64_t quiet = clock_mono_ns() - e->stable_since_ns;
     pthread_mutex_unlock(&ix->lock);
     /* Compare with the clock of the file system, or, in case that differs, with our own. */
     return quiet >= ix->settle_ns || clock_real_ns() - now->mtime_ns >= ix->settle_ns;
 }
 
 /* The hashes cover the whole file, or the file ends in a checksum of the whole file. */
-static bool edges_prove(const struct index_file *f)
+static bool edges_cover_all(const struct index_file *f)
 {
     return f->file_bytes <= 2ull * EDGE_BYTES || (f->format == TRACE_GZIP && f->members == 1);
 }
@@ -48,12 +47,11 @@ static bool is_same_place(const struct run *run)
            was->cut == is->cut;
 }
 
-static int relate(struct reader *r, const struct identity *now, enum relation *ret)
+static int compare_with_stored(struct reader *r, const struct identity *now, enum relation *ret)
 {
     const struct view *old = r->run->old, *archive = r->run->archive;
     const struct identity *known = &old->identity;
     struct identity edges;
-    int rc;
 
     *ret = OTHER;
     if (!is_same_place(r->run))
@@ -64,12 +62,13 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
     }
     if (now->size < known->size)
         return 0;
-    rc = identity_hash_edges(r->fd, r->edge, known->size, &edges);
+    int rc = identity_hash_edges(r->fd, r->edge, known->size, &edges);
     if (rc || edges.head_hash != known->head_hash || edges.tail_hash != known->tail_hash)
         return rc;
     if (now->size > known->size)
         *ret = GROWN;
-    else if (now->mtime_ns == known->mtime_ns || edges_prove(archive ? &archive->pub : &old->pub))
+    else if (now->mtime_ns == known->mtime_ns ||
+             edges_cover_all(archive ? &archive->pub : &old->pub))
         *ret = SAME_CONTENT;
     /* A member does not grow when its archive does. */
     if (archive && *ret == GROWN)
@@ -82,12 +81,11 @@ static int relate(struct reader *r, const struct identity *now, enum relation *r
 static int find_start(struct reader *r, struct kv_read *kv)
 {
     struct trace_checkpoint at;
-    int rc;
 
     if (r->skip_to == 0)
         return 0;
     /* The checkpoint must lie before skip_to: damage detected exactly there must be found again. */
-    rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &at);
+    int rc = checkpoint_find(kv, r->run->id, r->skip_to - 1, &at);
     if (rc)
         return rc == -ENOENT ? 0 : rc;
     rc = checkpoint_clone(&at, &r->from);
@@ -95,7 +93,7 @@ static int find_start(struct reader *r, struct kv_read *kv)
     return rc;
 }
 
-static int take_chunks(struct run *run, const struct index_file *f, uint32_t count)
+static int keep_chunks(struct run *run, const struct index_file *f, uint32_t count)
 {
     int rc = 0;
 
@@ -107,16 +105,15 @@ static int take_chunks(struct run *run, const struct index_file *f, uint32_t cou
     return rc;
 }
 
-static int take_damage(struct run *run, const struct index_file *f, uint64_t below)
+static int keep_damage(struct run *run, const struct index_file *f, uint64_t below)
 {
-    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+    uint32_t kept = f->damage_count < INDEX_DAMAGE_KEPT ? f->damage_count : INDEX_DAMAGE_KEPT;
     int rc = 0;
 
-    for (uint32_t i = 0; i < kept && rc == 0; i++) {
+    for (uint32_t i = 0; i < kept && rc == 0; i++)
         if (f->damage[i].text_offset < below)
             rc = run_add_damage(run, &f->damage[i], 1);
-    }
-    if (f->damage_count > DAMAGE_KEPT && run->damage_count == DAMAGE_KEPT)
+    if (f->damage_count > INDEX_DAMAGE_KEPT && run->damage_count == INDEX_DAMAGE_KEPT)
         run->damage_count = f->damage_count;
     return rc;
 }
@@ -143,7 +140,6 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
         const struct index_chunk *last = &f->chunks[--count];
         struct kv_key key = kv_key_of_chunk(f->id, last->number, last->version);
         struct text value;
-
         if (kv_get(kv, KV_CHUNK, &key, &value) == 0 && run->index_bytes >= value.len)
             run->index_bytes -= value.len;
     }
@@ -157,9 +153,9 @@ static int resume_parts(struct reader *r, struct kv_read *kv)
     if (rc == 0 && count > 0 &&
         r->skip_to / run->index_params->checkpoint_size <= f->chunks[count - 1].number)
         rc = ERR_STALE;
-    rc = rc ? rc : take_chunks(run, f, count);
+    rc = rc ? rc : keep_chunks(run, f, count);
     r->kept = count;
-    rc = rc ? rc : take_damage(run, f, r->skip_to);
+    rc = rc ? rc : keep_damage(run, f, r->skip_to);
     return rc ? rc : find_start(r, kv);
 }
 
@@ -167,13 +163,12 @@ static int resume_run(struct reader *r)
 {
     struct run *run = r->run;
     struct kv_read *kv;
-    int rc;
 
     run->id = run->old->pub.id;
     run->version = run->old->run_version + 1;
     run->summary_version = run->old->summary_version;
     run->hashes_lost = true;
-    rc = kv_read_begin(r->ix->kv, &kv);
+    int rc = kv_read_begin(r->ix->kv, &kv);
     if (rc)
         return rc;
     rc = resume_parts(r, kv);
@@ -261,10 +256,9 @@ static int find_relation(struct reader *r, bool rebuild, enum relation *ret)
 {
     const struct index_file *old = &r->run->old->pub;
     bool known = old->id != 0 && !rebuild && old->state != INDEX_FAILED;
-    int rc;
 
     *ret = OTHER;
-    rc = known ? relate(r, &r->run->identity, ret) : 0;
+    int rc = known ? compare_with_stored(r, &r->run->identity, ret) : 0;
     if (rc == 0 && *ret == SAME && old->state == INDEX_READY &&
         retry_can_read(r->run, r->fd, r->edge, EDGE_BYTES))
         *ret = OTHER;

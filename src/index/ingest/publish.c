@@ -41,7 +41,7 @@ static void finish_entry(struct writer *w, struct run *run)
     }
 }
 
-void put_generation(struct writer *w, uint32_t changes, bool closing)
+void store_generation(struct writer *w, uint32_t changes, bool closing)
 {
     struct kv_key key = kv_key_of_name("generation"), next_file_key = kv_key_of_name("next_file");
     struct buf value = {0}, next_file = {0};
@@ -73,7 +73,7 @@ static void queue_members(struct index *ix, struct entry *archive)
         archive_offer_members(ix, archive);
 }
 
-void publish(struct writer *w, struct pending *list, uint32_t count, bool stored)
+void publish_views(struct writer *w, struct pending_view *list, uint32_t count, bool stored)
 {
     struct index *ix = w->ix;
     uint64_t generation;
@@ -91,12 +91,10 @@ void publish(struct writer *w, struct pending *list, uint32_t count, bool stored
     }
     generation = ix->generation;
     pthread_mutex_unlock(&ix->lock);
-    for (uint32_t i = 0; i < w->garbage.count && stored; i++) {
+    for (uint32_t i = 0; i < w->garbage.count && stored; i++)
         if (w->garbage.at[i].generation == UINT64_MAX)
             w->garbage.at[i].generation = generation;
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (list[i].over)
             run_free(list[i].run);
-    }
 }

@@ -15,20 +15,18 @@
 
 static void read_file(struct reader *r, bool rebuild)
 {
-    int rc;
-
     /* FIFOs and devices must not block the reader. */
     r->fd = open(r->run->entry->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    rc = r->fd < 0 ? -errno : reader_plan(r, rebuild);
+    int rc = r->fd < 0 ? -errno : reader_plan(r, rebuild);
     r->run->unreachable = r->fd < 0 && access(r->run->entry->path, F_OK) < 0;
-    bool elsewhere = rc == 0 && r->run->action == RUN_READ && r->rank;
-    if (elsewhere)
-        rc = order_give(r);
+    bool other_rank = rc == 0 && r->run->action == RUN_READ && r->rank;
+    if (other_rank)
+        rc = order_begin(r);
     else if (rc == 0 && r->run->action == RUN_READ)
         rc = r->run->entry->is_archive ? reader_walk(r) : reader_text(r);
     else if (rc)
         r->run->action = RUN_READ;
-    if (!elsewhere || rc)
+    if (!other_rank || rc)
         reader_end(r, rc);
     reader_close(r);
 }
@@ -71,7 +69,7 @@ static struct run *next_run(struct reader *r, bool *ret_rebuild)
     while (!run && !ingest_stopping(r->in)) {
         if (!ix->full && (run = order_next(r->in)))
             break;
-        e = ix->full || order_is_full(r->in, r->rank) ? NULL : queue_take(ix, r->rank);
+        e = ix->full || order_is_full(r->in, r->rank) ? NULL : queue_next_file(ix, r->rank);
         if (!e) {
             archive_place_done(r->place); /* no file stays open while nothing is read */
             pthread_cond_wait(&ix->files_cond, &ix->lock);
@@ -108,7 +106,6 @@ void *ingest_reader_main(void *arg)
         ingest_rest(in);
     while (edge && (run = next_run(&idle, &rebuild))) {
         struct reader r = idle;
-
         r.run = run;
         r.fd = -1;
         r.edge = edge;

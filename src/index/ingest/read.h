@@ -23,11 +23,13 @@ struct reader {
     int fd;
     struct trace_reader *trace;
     struct trace_chunker *chunker;
-    struct trace_checkpoint from;
-    bool resumed, finish;
-    uint64_t skip_to, seq;
-    uint32_t kept; /* number of stored chunks after which the run continues */
-    size_t checkpoints_taken, damage_taken;
+    bool resumed;                 /* reading begins at `from` */
+    struct trace_checkpoint from; /* its window is owned */
+    bool finish;      /* the file counts as complete: its last line may lack a newline */
+    uint64_t skip_to; /* offset in the text: everything before it is skipped */
+    uint64_t seq;     /* number of the next result */
+    uint32_t kept;    /* number of stored chunks after which the run continues */
+    size_t checkpoints_moved, damage_moved; /* of those that `trace` has found, into results */
     struct trace_ahead *ahead;
     char *edge;                  /* EDGE_BYTES */
     struct trace_source *source; /* a member: its part of the archive */
@@ -44,7 +46,7 @@ void reader_end(struct reader *r, int error);
 void reader_close(struct reader *r);
 
 /* Returns whether the name of the file says that it is gzip. */
-static inline bool run_named_gzip(const struct run *r)
+static inline bool run_is_named_gzip(const struct run *r)
 {
     struct text name = text_of(r->entry->name);
 
@@ -60,10 +62,10 @@ int reader_open(struct reader *r);
 struct result *reader_result(struct reader *r);
 /* Moves all checkpoints, and damage in the text below an offset, into the result. Returns 0 or
  * -ENOMEM. */
-int reader_take_below(struct reader *r, struct result *to, uint64_t below);
+int reader_move_below(struct reader *r, struct result *to, uint64_t below);
 /* Moves all checkpoints and damage, and the position of the reader, into the result. Returns 0 or
  * -ENOMEM. */
-int reader_take_found(struct reader *r, struct result *to);
+int reader_move_found(struct reader *r, struct result *to);
 void reader_note_damage(struct reader *r, enum trace_damage_kind kind, uint64_t text_offset);
 /* Reads an archive to its end, instead of chunks. Returns 0, -EPIPE, ERR_NO_ARCHIVE, -errno or
  * -ENOMEM. */

@@ -25,13 +25,12 @@ static int read_chunk(struct reader *r)
 {
     uint64_t size = r->run->index_params->checkpoint_size;
     size_t scratch = scratch_bytes(r), credits = size + (size >> 2) + (256 << 10) + scratch;
-    struct result *result;
     bool ended;
     int rc = ingest_take_credits(r->in, credits);
 
     if (rc)
         return rc;
-    result = reader_result(r);
+    struct result *result = reader_result(r);
     rc = result ? trace_chunker_next(r->chunker, r->finish, &result->chunk) : -ENOMEM;
     if (rc) {
         ingest_give_credits(r->in, credits);
@@ -46,7 +45,7 @@ static int read_chunk(struct reader *r)
         result->credits = result->chunk.cap + scratch;
         ingest_give_credits(r->in, credits - result->credits);
     }
-    rc = reader_take_below(r, result, result->chunk.text_offset + result->chunk.len);
+    rc = reader_move_below(r, result, result->chunk.text_offset + result->chunk.len);
     if (rc) {
         ingest_give_credits(r->in, result->credits);
         result_free(result);
@@ -68,8 +67,7 @@ int reader_text(struct reader *r)
     uint64_t size = r->run->index_params->checkpoint_size;
     int rc = reader_open(r);
 
-    if (rc == 0)
-        rc = trace_chunker_new(r->trace, size, r->skip_to, &r->chunker);
+    rc = rc ? rc : trace_chunker_new(r->trace, size, r->skip_to, &r->chunker);
     while (rc == 0) {
         if (atomic_load(&r->run->cancelled) || ingest_stopping(r->in))
             return -EPIPE;
@@ -89,7 +87,7 @@ static void note_archive_damage(struct reader *r)
     struct trace_reader_info info;
 
     trace_reader_info(r->trace, &info);
-    for (uint32_t i = 0; i < a->damage_count && i < DAMAGE_KEPT; i++)
+    for (uint32_t i = 0; i < a->damage_count && i < INDEX_DAMAGE_KEPT; i++)
         if (a->damage[i].text_offset >= from && a->damage[i].text_offset < to)
             reader_note_damage(r, (enum trace_damage_kind)a->damage[i].kind, info.text_offset);
     if (run->member.cut && info.format == TRACE_PLAIN)
@@ -111,11 +109,11 @@ void reader_end(struct reader *r, int error)
         trace_reader_info(r->trace, &end->info);
         if (error == 0 && r->run->archive)
             note_archive_damage(r);
-        if (error == 0 && reader_take_found(r, end) < 0)
+        if (error == 0 && reader_move_found(r, end) < 0)
             end->error = -ENOMEM;
     }
     if (end->error == 0 && r->finish && r->run->action == RUN_READ && r->run->hashes_lost &&
-        hashes_of_kept(r->in, r->run, r->kept, end) == -EPIPE)
+        hashes_add_kept(r->in, r->run, r->kept, end) == -EPIPE)
         end->error = -EPIPE;
     end->finished = r->finish;
     pthread_mutex_lock(&r->in->lock);
@@ -128,7 +126,7 @@ void reader_close(struct reader *r)
 {
     trace_chunker_free(r->chunker);
     trace_reader_close(r->trace);
-    archive_source_back(r->place, r->source);
+    archive_source_return(r->place, r->source);
     ahead_end(r->ahead);
     free((void *)r->from.window);
     if (r->fd >= 0)

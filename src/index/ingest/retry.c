@@ -33,7 +33,7 @@ void retry_message(int error, const char *host, char *text, size_t size)
 /* Returns the last damage if reading ended there; NULL if it came to the end of the file. */
 static const struct trace_damage *read_damage(const struct index_file *f)
 {
-    uint32_t kept = f->damage_count < DAMAGE_KEPT ? f->damage_count : DAMAGE_KEPT;
+    uint32_t kept = f->damage_count < INDEX_DAMAGE_KEPT ? f->damage_count : INDEX_DAMAGE_KEPT;
 
     return kept && f->damage[kept - 1].kind == TRACE_DAMAGE_READ ? &f->damage[kept - 1] : NULL;
 }

@@ -9,9 +9,9 @@
 int run_add_damage(struct run *run, const struct trace_damage *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (run->damage_count >= DAMAGE_KEPT && list[i].kind == TRACE_DAMAGE_READ)
-            run->damage.at[DAMAGE_KEPT - 1] = list[i]; /* it marks the end of what was read */
-        if (run->damage_count < DAMAGE_KEPT && vec_push(&run->damage, list[i]) < 0)
+        if (run->damage_count >= INDEX_DAMAGE_KEPT && list[i].kind == TRACE_DAMAGE_READ)
+            run->damage.at[INDEX_DAMAGE_KEPT - 1] = list[i]; /* it marks the end of what was read */
+        if (run->damage_count < INDEX_DAMAGE_KEPT && vec_push(&run->damage, list[i]) < 0)
             return -ENOMEM;
         run->damage_count++;
     }

@@ -58,8 +58,8 @@ struct run {
     bool tail_complete; /* the last chunk is complete: see struct view */
     VEC(struct index_chunk) chunks;
     struct view *named;              /* the last view: its names are sorted */
-    VEC(struct trace_damage) damage; /* the first DAMAGE_KEPT */
-    uint32_t damage_count;           /* including those beyond DAMAGE_KEPT */
+    VEC(struct trace_damage) damage; /* the first INDEX_DAMAGE_KEPT */
+    uint32_t damage_count;           /* including those beyond INDEX_DAMAGE_KEPT */
     uint64_t index_bytes;
     struct trace_reader_info info;
     int error; /* the error that ended reading */

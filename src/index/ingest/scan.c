@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SILENT = 256 };
+enum { SILENT = 256 /* entries of the table of shapes */ };
 #define IDLE_NS 3000000000LL /* a worker that is idle for this time frees its memory */
 
 struct worker {
@@ -43,7 +43,6 @@ static bool closes_array(const char *text, size_t len)
 
     while (p < end && (p = memchr(p, ']', (size_t)(end - p)))) {
         const char *from = p, *to = p + 1;
-
         while (from > text && from[-1] != '\n' &&
                ((unsigned char)from[-1] <= ' ' || strchr("[],", from[-1])))
             from--;
@@ -126,7 +125,6 @@ static int take_hashes(struct worker *w, struct result *r)
     for (unsigned i = 0; i < w->index_params->dimension_count; i++) {
         const uint64_t *hashes;
         size_t n = chunk_builder_hashes(w->builder, i, &hashes);
-
         if (n == 0)
             continue;
         r->hashes[i] = malloc(n * sizeof *hashes);
@@ -142,10 +140,9 @@ static int take_hashes(struct worker *w, struct result *r)
 static int build_chunk(struct worker *w, struct result *r, struct chunk_built *ret)
 {
     struct buf *value = &w->value;
-    int rc;
 
     buf_clear(value);
-    rc = chunk_builder_finish(w->builder, (uint32_t)r->chunk.number, value, ret);
+    int rc = chunk_builder_finish(w->builder, (uint32_t)r->chunk.number, value, ret);
     if (rc)
         return rc;
     r->value.data = malloc(value->len);
@@ -183,9 +180,9 @@ static int encode_chunk(struct worker *w, struct result *r)
     return rc;
 }
 
-/* Recreates the builder if the job has other index parameters than the last one: few files have
- * index parameters of their own. */
-static int prepare_tools(struct worker *w, struct index_params *t)
+/* Creates the scanner, and recreates the builder if the job has other index parameters than the
+ * last one: few files have index parameters of their own. */
+static int prepare_buffers(struct worker *w, struct index_params *t)
 {
     struct chunk_options options = {.intern = intern,
                                     .arg = w->ix->texts,
@@ -203,7 +200,7 @@ static int prepare_tools(struct worker *w, struct index_params *t)
     return rc;
 }
 
-static void drop_tools(struct worker *w)
+static void drop_buffers(struct worker *w)
 {
     chunk_builder_free(w->builder);
     trace_scanner_free(w->scanner);
@@ -216,12 +213,11 @@ static void drop_tools(struct worker *w)
 static void scan_job(struct worker *w, struct result *r)
 {
     struct trace_chunk done;
-    size_t freed;
 
     r->text_len = r->chunk.len;
     if (!atomic_load(&r->run->cancelled)) {
         r->part = part_new();
-        r->error = r->part ? prepare_tools(w, r->run->index_params) : -ENOMEM;
+        r->error = r->part ? prepare_buffers(w, r->run->index_params) : -ENOMEM;
         if (r->error == 0)
             r->error = failpoint("ingest.scan") ? -errno : scan_chunk(w, r);
         if (r->error == 0)
@@ -231,13 +227,13 @@ static void scan_job(struct worker *w, struct result *r)
      * have left half done. */
     if (r->error ||
         (w->index_params && w->index_params->checkpoint_size > w->ix->options.checkpoint_size))
-        drop_tools(w);
+        drop_buffers(w);
     done = r->chunk; /* its number and position are still needed */
     trace_chunk_done(&done);
     r->chunk.text = NULL;
     r->chunk.cap = 0;
     /* The remaining credits are about the remaining memory. */
-    freed = r->value.cap + 65536 < r->credits ? r->credits - r->value.cap - 65536 : 0;
+    size_t freed = r->value.cap + 65536 < r->credits ? r->credits - r->value.cap - 65536 : 0;
     r->credits -= freed;
     ingest_give_credits(w->in, freed);
 }
@@ -247,7 +243,6 @@ static struct result *next_job(struct worker *w)
 {
     struct ingest *in = w->in;
     int64_t until = clock_mono_ns() + IDLE_NS;
-    struct result *r;
 
     pthread_mutex_lock(&in->lock);
     while (!in->jobs && !in->readers_gone) {
@@ -256,11 +251,11 @@ static struct result *next_job(struct worker *w)
             continue;
         pulse_rest();
         if (w->builder && clock_cond_wait(&in->jobs_cond, &in->lock, until) == ETIMEDOUT)
-            drop_tools(w);
+            drop_buffers(w);
         else if (!w->builder)
             pthread_cond_wait(&in->jobs_cond, &in->lock);
     }
-    r = in->jobs;
+    struct result *r = in->jobs;
     if (r) {
         in->jobs = r->next;
         if (!in->jobs)
@@ -285,10 +280,10 @@ void *ingest_worker_main(void *arg)
         share_enter(in);
         scan_job(&w, r);
         if (share_leave(in))
-            drop_tools(&w); /* the next job creates new ones */
+            drop_buffers(&w); /* the next job creates new ones */
         ingest_post(in, r);
     }
-    drop_tools(&w);
+    drop_buffers(&w);
     index_params_release(w.index_params);
     return NULL;
 }

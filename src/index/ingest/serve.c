@@ -14,7 +14,7 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-void order_enlist(struct index *ix, const struct rec *message, bool helps)
+void order_add(struct index *ix, const struct rec *message, bool helps)
 {
     struct ingest *in = ix->ingest;
     struct order *o, **at = &in->orders;
@@ -37,7 +37,7 @@ void order_enlist(struct index *ix, const struct rec *message, bool helps)
 
 void order_receive(struct index *ix, struct rec *message)
 {
-    order_enlist(ix, message, false);
+    order_add(ix, message, false);
     ingest_wake_readers(ix);
 }
 
@@ -82,7 +82,6 @@ static void forget_others(struct index *ix, const uint32_t *ids, size_t count)
     kv_begin(r, KV_CHUNK, NULL, &c);
     while (kv_next(&c) || kv_skip(&c)) {
         uint32_t id = c.key.len >= 4 ? kv_get_u32((const uint8_t *)c.key.ptr) : 0;
-
         if (id != last && !bsearch(&id, ids, count, sizeof id, compare_ids))
             order_forget(ix, &(struct garbage){.kind = GARBAGE_FILE, .file = id});
         last = id;
@@ -126,12 +125,11 @@ struct run *order_next(struct ingest *in)
 void order_read(struct reader *r)
 {
     const struct order *o = r->run->order;
-    int rc;
 
     r->finish = o->finish;
     r->skip_to = o->skip_to;
     r->resumed = o->resumed;
-    rc = o->resumed ? checkpoint_clone(&o->from, &r->from) : 0;
+    int rc = o->resumed ? checkpoint_clone(&o->from, &r->from) : 0;
     r->fd = open(o->entry.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     rc = rc ? rc : r->fd < 0 ? -errno : reader_text(r);
     divided_end(r);
@@ -214,7 +212,7 @@ void serve_committed(struct writer *w, int error)
         if (!r->end || !r->run->order->helps)
             send_result(w->ix, r);
         if (r->end) {
-            order_unlist(w->in, r->run->order);
+            order_remove(w->in, r->run->order);
             run_free(r->run);
         }
         result_free(r);

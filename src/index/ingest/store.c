@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-static enum index_state state_of(const struct run *r)
+static enum index_state run_index_state(const struct run *r)
 {
     if (r->state != RUN_ENDED)
         return INDEX_INDEXING;
@@ -54,7 +54,6 @@ static void retire_replaced(struct writer *w, struct run *run)
     for (uint32_t i = old->chunk_count; i > 0; i--) {
         const struct index_chunk *c = &old->chunks[i - 1];
         bool kept = false, there = false;
-
         for (size_t k = run->chunks.count; k > 0 && run->chunks.at[k - 1].number >= c->number;
              k--) {
             there = there || run->chunks.at[k - 1].number == c->number;
@@ -65,7 +64,6 @@ static void retire_replaced(struct writer *w, struct run *run)
             return; /* all chunks before it are kept, too */
         if (!there) {
             struct kv_key key = kv_key_of_u32(run->id);
-
             kv_key_u32(&key, c->number);
             kv_delete(w->batch, KV_SPAN, &key);
         }
@@ -85,12 +83,11 @@ static struct view *failed_view(const struct index *ix, struct run *run)
 {
     struct view *v = view_empty(run->entry, INDEX_FAILED);
     char text[200];
-    const char *why;
 
     if (!v)
         return NULL;
     failed_text(ix, run, text, sizeof text);
-    why = arena_strdup(&v->arena, text_of(text));
+    const char *why = arena_strdup(&v->arena, text_of(text));
     v->identity = run->identity;
     v->index_params = index_params_ref(run->index_params);
     v->pub.error = why ? why : "out of memory";
@@ -103,22 +100,20 @@ static struct view *failed_view(const struct index *ix, struct run *run)
  * the file is forgotten meanwhile, it has another view. */
 static bool failed_as_before(struct index *ix, const struct run *run)
 {
-    const struct view *now;
     char text[200];
-    bool same;
 
     failed_text(ix, run, text, sizeof text);
     pthread_mutex_lock(&ix->lock);
-    now = run->entry->view;
-    same = now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
-           strcmp(now->pub.error, text) == 0 && identity_same(&now->identity, &run->identity);
+    const struct view *now = run->entry->view;
+    bool same = now->pub.state == INDEX_FAILED && !run->stored && now->pub.error &&
+                strcmp(now->pub.error, text) == 0 && identity_same(&now->identity, &run->identity);
     pthread_mutex_unlock(&ix->lock);
     return same;
 }
 
 /* If an error of the system ended the run, what was read before stays valid, and the run is
  * retried. The watcher decides whether an unreachable file is gone. */
-static bool keeps_old(const struct run *run)
+static bool keeps_stored(const struct run *run)
 {
     return !run->fresh && !run->stored && !run->rebuild && run->old->pub.id != 0 &&
            (retry_is_system_error(run->error) || run->unreachable);
@@ -138,9 +133,9 @@ static struct view *cancelled_view(struct writer *w, struct run *run)
     if (run->state == RUN_READING)
         return NULL;
     if (run->id && run->stored)
-        drop_id(w, run->id);
+        garbage_retire_file(w, run->id);
     if (run_replaces(run))
-        drop_id(w, run->old->pub.id);
+        garbage_retire_file(w, run->old->pub.id);
     return require_view(w, view_empty(run->entry, INDEX_PENDING));
 }
 
@@ -148,20 +143,19 @@ static struct view *store_failed_run(struct writer *w, struct run *run)
 {
     if (failed_as_before(w->ix, run))
         return NULL;
-    if (keeps_old(run))
+    if (keeps_stored(run))
         return require_view(w, view_with_state(run->old, INDEX_GROWING));
     if (run->id && (run->stored || !run->fresh))
-        drop_id(w, run->id);
+        garbage_retire_file(w, run->id);
     if (!run->stored && run->old->pub.id && run->old->pub.id != run->id)
-        drop_id(w, run->old->pub.id);
+        garbage_retire_file(w, run->old->pub.id);
     return require_view(w, failed_view(w->ix, run));
 }
 
 /* Returns the view that is published after the commit; NULL: nothing changes. */
 static struct view *store_read_run(struct writer *w, struct run *run)
 {
-    enum index_state state = state_of(run);
-    struct view *v;
+    enum index_state state = run_index_state(run);
 
     if (run->action == RUN_NOTHING && run->state != RUN_READING && !run->error)
         return NULL;
@@ -174,11 +168,11 @@ static struct view *store_read_run(struct writer *w, struct run *run)
     /* Until the chunk that is read again has arrived, stored records stay as they are. */
     if (run->state != RUN_ENDED && !run->tail && !run->entry->is_archive)
         return NULL;
-    v = require_view(w, run_view(w->ix, run, state));
+    struct view *v = require_view(w, run_view(w->ix, run, state));
     if (!v)
         return NULL;
     if (run_replaces(run))
-        drop_id(w, run->old->pub.id);
+        garbage_retire_file(w, run->old->pub.id);
     retire_replaced(w, run);
     store_summary(w, run, v);
     store_record(w, run, v);
@@ -210,7 +204,6 @@ void store_states(struct writer *w)
     for (uint32_t i = 0; i < ix->entries.count && ix->records_dirty > 0; i++) {
         struct entry *e = ix->entries.at[i];
         struct kv_key key = kv_key_of_u32(e->view->pub.id);
-
         if (!e->record_dirty)
             continue;
         e->record_dirty = false;

@@ -28,7 +28,6 @@ static int add_integers(struct chunk_view *v, const struct column *c, struct has
 
     for (uint32_t first = 0; first < c->rows && rc == 0; first += 1024) {
         uint32_t n = c->rows - first < 1024 ? c->rows - first : 1024;
-
         rc = column_read_i64(v, c, first, n, values);
         for (uint32_t i = 0; i < n && rc == 0; i++) {
             if (i > 0 && values[i] == values[i - 1])
@@ -76,7 +75,7 @@ int hashes_add_chunk(struct index *ix, const struct index_file *file, uint32_t c
     return rc;
 }
 
-int hashes_of_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end)
+int hashes_add_kept(struct ingest *in, const struct run *run, uint32_t kept, struct result *end)
 {
     const struct index_params *t = run->index_params;
     int rc = 0;

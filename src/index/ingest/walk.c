@@ -23,7 +23,7 @@ struct walk {
 static int post_found(struct walk *w)
 {
     struct result *r = reader_result(w->reader);
-    int rc = r ? reader_take_found(w->reader, r) : -ENOMEM;
+    int rc = r ? reader_move_found(w->reader, r) : -ENOMEM;
 
     if (rc < 0) {
         if (r)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_checkpoint(struct buf *out, const struct trace_checkpoint *c)
+static void encode_checkpoint(struct buf *out, const struct trace_checkpoint *c)
 {
     struct buf value = {0};
 
@@ -20,7 +20,7 @@ static void put_checkpoint(struct buf *out, const struct trace_checkpoint *c)
 }
 
 /* Decodes a checkpoint with a *new* window. */
-static int take_checkpoint(struct rec *in, struct trace_checkpoint *ret)
+static int decode_checkpoint(struct rec *in, struct trace_checkpoint *ret)
 {
     struct kv_key key = kv_key_of_u32(0);
     struct trace_checkpoint c;
@@ -30,14 +30,14 @@ static int take_checkpoint(struct rec *in, struct trace_checkpoint *ret)
     return rc ? rc : checkpoint_clone(&c, ret);
 }
 
-static void put_array(struct buf *out, const void *list, size_t count, size_t size)
+static void encode_array(struct buf *out, const void *list, size_t count, size_t size)
 {
     rec_put_u(out, count);
     buf_append(out, list, count * size);
 }
 
 /* Decodes a *new* array, NULL if it is empty. */
-static void *take_array(struct rec *in, size_t size, size_t *ret_count, int *rc)
+static void *decode_array(struct rec *in, size_t size, size_t *ret_count, int *rc)
 {
     size_t count = rec_count(in, size);
     void *list = count ? malloc(count * size) : NULL;
@@ -67,7 +67,7 @@ void order_encode(const struct reader *r, const struct order *o, struct buf *out
     rec_put_u(out, r->skip_to);
     rec_put_u(out, r->resumed);
     if (r->resumed)
-        put_checkpoint(out, &r->from);
+        encode_checkpoint(out, &r->from);
     const uint64_t *shares = run->entry->shares;
     unsigned count = shares ? ranks_count(r->ix->ranks) : 0;
     rec_put_u(out, count);
@@ -75,7 +75,7 @@ void order_encode(const struct reader *r, const struct order *o, struct buf *out
         rec_put_u(out, shares[i]);
 }
 
-static int take_shares(struct rec *in, struct order *o)
+static int decode_shares(struct rec *in, struct order *o)
 {
     uint64_t count = rec_count(in, 1);
 
@@ -88,7 +88,7 @@ static int take_shares(struct rec *in, struct order *o)
     return 0;
 }
 
-static int take_run(struct index *ix, struct rec *in, struct order *o)
+static int decode_run(struct index *ix, struct rec *in, struct order *o)
 {
     struct run *run = o->run = calloc(1, sizeof *run);
 
@@ -117,13 +117,13 @@ int order_decode(struct index *ix, struct rec *in, struct order **ret)
     o->number = (uint32_t)rec_u(in);
     o->entry.name = arena_strdup(&o->strings, rec_text(in));
     o->entry.path = arena_strdup(&o->strings, rec_text(in));
-    int rc = o->strings.error ? o->strings.error : take_run(ix, in, o);
+    int rc = o->strings.error ? o->strings.error : decode_run(ix, in, o);
     o->finish = rec_u(in);
     o->skip_to = rec_u(in);
     o->resumed = rec_u(in);
     if (rc == 0 && o->resumed)
-        rc = take_checkpoint(in, &o->from);
-    rc = rc ? rc : take_shares(in, o);
+        rc = decode_checkpoint(in, &o->from);
+    rc = rc ? rc : decode_shares(in, o);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     *ret = o;
     if (rc && o->run)
@@ -151,10 +151,10 @@ void result_encode(struct index *ix, const struct result *r, struct buf *out)
     rec_put_u(out, r->other);
     rec_put_u(out, r->checkpoints.count);
     for (size_t i = 0; i < r->checkpoints.count; i++)
-        put_checkpoint(out, &r->checkpoints.at[i]);
-    put_array(out, r->damage.at, r->damage.count, sizeof *r->damage.at);
+        encode_checkpoint(out, &r->checkpoints.at[i]);
+    encode_array(out, r->damage.at, r->damage.count, sizeof *r->damage.at);
     for (unsigned i = 0; i < DIMENSIONS_MAX; i++)
-        put_array(out, r->hashes[i], r->hash_count[i], sizeof *r->hashes[i]);
+        encode_array(out, r->hashes[i], r->hash_count[i], sizeof *r->hashes[i]);
     bool whole = r->part && !r->error && !r->end;
     rec_put_u(out, whole);
     if (whole) {
@@ -163,7 +163,7 @@ void result_encode(struct index *ix, const struct result *r, struct buf *out)
     }
 }
 
-static int take_part(struct index *ix, struct rec *in, struct result *r)
+static int decode_part(struct index *ix, struct rec *in, struct result *r)
 {
     int rc = part_decode(in, ix->texts, &r->part);
     struct rec names = rec_of(rec_text(in));
@@ -172,20 +172,20 @@ static int take_part(struct index *ix, struct rec *in, struct result *r)
     return rc || names.ptr == names.end ? rc : names_translate(ix, names, r->part, &r->names);
 }
 
-static int take_lists(struct rec *in, struct result *r)
+static int decode_lists(struct rec *in, struct result *r)
 {
     uint64_t count = rec_count(in, 4);
     int rc = vec_reserve(&r->checkpoints, count);
     size_t n;
 
     for (; count && rc == 0; count--) {
-        rc = take_checkpoint(in, &r->checkpoints.at[r->checkpoints.count]);
+        rc = decode_checkpoint(in, &r->checkpoints.at[r->checkpoints.count]);
         r->checkpoints.count += rc == 0;
     }
-    r->damage.at = take_array(in, sizeof *r->damage.at, &n, &rc);
-    r->damage.count = n;
+    r->damage.at = decode_array(in, sizeof *r->damage.at, &n, &rc);
+    r->damage.count = r->damage.cap = n;
     for (unsigned i = 0; i < DIMENSIONS_MAX && rc == 0; i++) {
-        r->hashes[i] = take_array(in, sizeof *r->hashes[i], &n, &rc);
+        r->hashes[i] = decode_array(in, sizeof *r->hashes[i], &n, &rc);
         r->hash_count[i] = (uint32_t)n;
     }
     return rc;
@@ -210,9 +210,9 @@ int result_decode(struct index *ix, struct run *run, struct rec *in, struct resu
     r->value_len = rec_u(in);
     r->rows = (uint32_t)rec_u(in);
     r->other = rec_u(in);
-    int rc = take_lists(in, r);
+    int rc = decode_lists(in, r);
     if (rc == 0 && rec_u(in))
-        rc = take_part(ix, in, r);
+        rc = decode_part(ix, in, r);
     rc = rc ? rc : in->bad ? ERR_CORRUPT : 0;
     *ret = r;
     if (rc)

@@ -41,7 +41,6 @@ static void purge_missing(struct writer *w)
         struct entry *e = ix->entries.at[i];
         struct kv_key path = path_key(e->name);
         struct view *v;
-
         if (!may_purge(ix, e, now))
             continue;
         v = view_empty(e, e->link_of ? INDEX_PENDING : INDEX_MISSING);
@@ -49,7 +48,7 @@ static void purge_missing(struct writer *w)
             break;
         if (!has_work(w))
             w->first_ns = clock_mono_ns();
-        drop_id(w, e->view->pub.id);
+        garbage_retire_file(w, e->view->pub.id);
         kv_delete(w->batch, KV_PATH, &path);
         view_release(e->view); /* it was hidden: no new generation */
         e->view = v;
@@ -61,14 +60,14 @@ static void purge_missing(struct writer *w)
 
 /* Prepares the summary of all files, so that the first request need not wait for those of ten
  * thousand files. */
-static void prepare_root(struct writer *w)
+static void prepare_total_summary(struct writer *w)
 {
-    const struct summary *root;
+    const struct summary *total;
     struct snapshot *s = index_snapshot(w->ix);
 
-    if (s && snapshot_generation(s) != w->root_generation) {
-        w->root_generation = snapshot_generation(s);
-        index_root_summary(w->ix, s, &root);
+    if (s && snapshot_generation(s) != w->total_generation) {
+        w->total_generation = snapshot_generation(s);
+        index_root_summary(w->ix, s, &total);
     }
     snapshot_release(s);
 }
@@ -89,19 +88,18 @@ static void upkeep(struct writer *w)
     w->tick_ns = now;
     pthread_mutex_lock(&ix->lock);
     if (ix->listed)
-        links_settle(ix);
+        links_resolve(ix);
     pthread_mutex_unlock(&ix->lock);
     purge_missing(w);
     if (!has_work(w)) {
         w->first_ns = now;
-        collect_garbage(w); /* garbage of the last commit, once no snapshot reads it */
+        garbage_collect(w); /* garbage of the last commit, once no snapshot reads it */
     }
     full_tick(w);
     pthread_mutex_lock(&ix->lock);
     for (uint32_t i = 0; i < ix->entries.count && !ingest_stopping(w->in); i++) {
         struct entry *e = ix->entries.at[i];
         enum index_state state = e->view->pub.state;
-
         if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
             !unreadable_dirs_covers(ix->unreadable_dirs, e->name) &&
             (state == INDEX_GROWING || state == INDEX_FAILED || retry_is_wanted(e)))
@@ -151,27 +149,27 @@ static bool commit_is_due(struct writer *w, bool idle)
     return has_work(w) && (idle || clock_mono_ns() - w->first_ns >= commit_ns(w));
 }
 
-/* Returns all mail, after waiting for some until the next action is due. *ret_idle: no result is on
- * its way. */
-static struct result *next_mail(struct writer *w, bool *ret_idle, bool *ret_over)
+/* Returns all results, after waiting for one until the next action is due. *ret_idle: no result
+ * is on its way. */
+static struct result *next_results(struct writer *w, bool *ret_idle, bool *ret_over)
 {
     struct ingest *in = w->in;
-    struct result *mail;
+    struct result *results;
     int64_t until = has_work(w) ? w->first_ns + commit_ns(w) : clock_mono_ns() + tick_ns(w) / 2;
 
     pthread_mutex_lock(&in->lock);
-    while (!in->mail && !in->workers_gone && !(in->active == 0 && has_work(w))) {
-        if (clock_cond_wait(&in->mail_cond, &in->lock, until) == ETIMEDOUT)
+    while (!in->results && !in->workers_gone && !(in->active == 0 && has_work(w))) {
+        if (clock_cond_wait(&in->results_cond, &in->lock, until) == ETIMEDOUT)
             break;
     }
-    mail = in->mail;
-    in->mail = NULL;
-    in->mail_end = &in->mail;
-    *ret_idle = in->active == 0 && !mail;
+    results = in->results;
+    in->results = NULL;
+    in->results_end = &in->results;
+    *ret_idle = in->active == 0 && !results;
     w->reading = in->reading > 0;
-    *ret_over = in->workers_gone && !mail;
+    *ret_over = in->workers_gone && !results;
     pthread_mutex_unlock(&in->lock);
-    return mail;
+    return results;
 }
 
 void *ingest_writer_main(void *arg)
@@ -184,8 +182,7 @@ void *ingest_writer_main(void *arg)
     while (!(w.batch = kv_batch_new()) && !ingest_stopping(in))
         ingest_rest(in);
     while (w.batch && !over) {
-        struct result *r = next_mail(&w, &idle, &over), *next;
-
+        struct result *r = next_results(&w, &idle, &over), *next;
         serve_forgotten(&w); /* first: if the store of rank 0 was lost, ids of files are reused */
         for (; r; r = next) {
             next = r->next;
@@ -203,7 +200,7 @@ void *ingest_writer_main(void *arg)
         if (!over)
             upkeep(&w);
         if (idle && !over && !has_work(&w))
-            prepare_root(&w);
+            prepare_total_summary(&w);
     }
     kv_batch_free(w.batch);
     vec_done(&w.garbage);

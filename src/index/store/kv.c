@@ -227,12 +227,9 @@ int kv_open(const struct kv_options *options, struct err *err, struct kv **ret)
         rc = err_set(err, ERR_CORRUPT, "%s: the index is marked as corrupt", kv->path);
     else
         kv_watch_faults(kv);
-    if (rc == 0)
-        rc = open_env(kv, first_map_size(kv, options->map_size), err);
-    if (rc == 0)
-        rc = check_length(kv, err);
-    if (rc == 0)
-        rc = open_tables(kv, err);
+    rc = rc ? rc : open_env(kv, first_map_size(kv, options->map_size), err);
+    rc = rc ? rc : check_length(kv, err);
+    rc = rc ? rc : open_tables(kv, err);
     if (rc) {
         kv_close(kv);
         return rc;

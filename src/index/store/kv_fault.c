@@ -37,7 +37,6 @@ void kv_find_map(struct kv *kv)
     while (!kv->map_at && fgets(line, sizeof line, maps)) {
         unsigned long from, to, offset, inode;
         unsigned major, minor;
-
         if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu", &from, &to, &offset, &major, &minor,
                    &inode) == 6 &&
             offset == 0 && inode == file.st_ino && makedev(major, minor) == file.st_dev) {
@@ -64,7 +63,6 @@ static struct kv *find_store(const char *at)
         return kv_inside;
     for (size_t i = 0; i < WATCHED_MAX && at; i++) {
         struct kv *kv = atomic_load(&watched[i]);
-
         if (kv && kv->map_at && at >= kv->map_at - FAULT_SLACK && at < kv->map_end + FAULT_SLACK)
             return kv;
     }
@@ -87,7 +85,6 @@ static bool replace_watched(struct kv *from, struct kv *to)
 {
     for (size_t i = 0; i < WATCHED_MAX; i++) {
         struct kv *expected = from;
-
         if (atomic_compare_exchange_strong(&watched[i], &expected, to))
             return true;
     }

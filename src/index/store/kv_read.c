@@ -23,7 +23,6 @@ static void map_lock_read(struct kv *kv, const struct kv_read *outer)
 {
     if (atomic_load(&kv->map_moves) && !outer) {
         int64_t until = clock_mono_ns() + MOVE_NS;
-
         while (atomic_load(&kv->map_moves) && clock_mono_ns() < until)
             nanosleep(&(struct timespec){0, 500000}, NULL);
     }
@@ -103,13 +102,12 @@ static const char *end_of_data(struct kv *kv)
 int kv_read_begin(struct kv *kv, struct kv_read **ret)
 {
     struct kv_read *r = calloc(1, sizeof *r), *outer = find_outer(kv);
-    int rc;
 
     if (!r)
         return -ENOMEM;
     r->kv = kv;
     map_lock_read(kv, outer);
-    rc = kv->env ? txn_begin(kv, &r->txn) : MDB_PANIC;
+    int rc = kv->env ? txn_begin(kv, &r->txn) : MDB_PANIC;
     if (rc == MDB_MAP_RESIZED && !outer)
         rc = adopt_map_size(kv, &r->txn);
     if (rc == MDB_PANIC && !outer)

@@ -74,7 +74,6 @@ void record_encode(const struct record_field *f, const void *object, const struc
 {
     for (; f->kind != RECORD_END; f++) {
         const void *at = (const char *)object + f->offset;
-
         switch ((enum record_kind)f->kind) {
         case RECORD_UINT:
         case RECORD_BOOL:
@@ -122,7 +121,6 @@ static void decode_bits(const struct record_field *f, struct rec *r, void *objec
 
     for (unsigned i = 1; i <= f->rows; i++) {
         uint64_t v = i < f->rows ? word & ((1u << f[i].bits) - 1) : word;
-
         number_set(&f[i], object, number_checked(&f[i], r, v));
         word >>= f[i].bits;
     }
@@ -210,7 +208,6 @@ void record_print_text(struct text t, struct buf *out)
     buf_putc(out, '"');
     for (size_t i = 0; i < t.len; i++) {
         unsigned char c = (unsigned char)t.ptr[i];
-
         if (c < ' ' || c == '"' || c == '\\')
             buf_printf(out, "\\x%02x", c);
         else
@@ -273,7 +270,6 @@ void record_print(const struct record_field *fields, const void *object, const s
         const char *name = *at == '{' ? at + 1 : *at == '[' ? strchr(at, '{') + 1 : NULL, *end;
         const void *inner = object;
         bool there;
-
         if (!name) {
             if (*at != ']')
                 buf_putc(out, *at);

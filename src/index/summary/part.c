@@ -231,7 +231,6 @@ static int add_with_hosts(struct part *to, const struct part *from)
     for (size_t i = 0; i < from->processes.count && rc == 0; i++) {
         struct index_process p = from->processes.at[i];
         const struct index_process *only = p.host == INDEX_NO_TEXT ? find_single(&s, p.pid) : NULL;
-
         if (only) {
             p.host = only->host;
             p.host_is_hash = only->host_is_hash;

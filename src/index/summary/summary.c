@@ -168,7 +168,6 @@ int summary_merge(struct summary *into, const struct summary *other)
     for (int i = 0; i < 4; i++) {
         struct summary_class *to = &into->classes[i];
         const struct summary_class *from = &other->classes[i];
-
         to->count += from->count;
         if (from->has_time)
             times_widen(&to->has_time, &to->min_ts, &to->max_te, from->min_ts, from->max_te);

@@ -217,7 +217,7 @@ static void growing(void)
     check_member(ix, "x.tar/b.pfw", 1);
     f = wait_for(ix, "x.tar", INDEX_GROWING, &s);
     CHECK_INT(f->archive_member_count, 2);
-    CHECK_INT(f->archive_members[1].skip, INDEX_SKIP_COMING);
+    CHECK_INT(f->archive_members[1].skip, INDEX_SKIP_INCOMPLETE);
     snapshot_release(s);
     CHECK_INT(files_of(ix), 2);
     run("tail -c +$(($(stat -c %s x.tar) + 1)) all >>x.tar");
@@ -232,7 +232,7 @@ static void growing(void)
 static void odd_members(void)
 {
     static const uint8_t skips[] = {INDEX_SKIP_KIND,     INDEX_SKIP_NO_TRACE, INDEX_SKIP_KIND,
-                                    INDEX_SKIP_REPLACED, INDEX_SKIP_NAME,     INDEX_SKIP_NOT};
+                                    INDEX_SKIP_REPLACED, INDEX_SKIP_NAME,     INDEX_SKIP_NONE};
     struct snapshot *s;
     const struct index_file *f;
     struct index *ix;

@@ -1,5 +1,5 @@
-/* root.c - summaries of files, and the summary of all files, which the next generation reuses if it
- * can. */
+/* total_summary.c - summaries of files, and the summary of all files, which the next generation
+ * reuses if it can. */
 #include "index/catalog/snapshot.h"
 #include "index/summary/part.h"
 
@@ -8,26 +8,23 @@
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-static int load_merged(struct index *ix, const struct view *v, struct summary **ret)
+/* Loads the summary of a file; `file` becomes the file of its threads. */
+static int load_summary(struct index *ix, const struct view *v, uint32_t file, struct summary **ret)
 {
     struct summary *s = summary_new();
     struct part *base = NULL, *tail = NULL;
     struct kv_read *r;
     int rc = s ? 0 : -ENOMEM;
 
-    if (rc == 0 && v->pub.chunk_count > 0) {
-        rc = kv_read_begin(ix->kv, &r);
-        if (rc == 0) {
-            rc = summary_load(ix->texts, r, v->pub.id, v->summary_version, &base, &tail);
-            kv_read_end(r);
-        }
+    if (rc == 0 && v->pub.chunk_count > 0 && (rc = kv_read_begin(ix->kv, &r)) == 0) {
+        rc = summary_load(ix->texts, r, v->pub.id, v->summary_version, &base, &tail);
+        kv_read_end(r);
     }
     if (rc == 0 && base)
         rc = summary_merge(s, base->summary);
     if (rc == 0 && tail)
         rc = summary_merge(s, tail->summary);
-    if (rc == 0)
-        rc = summary_resolve_hosts(s, &v->pub);
+    rc = rc ? rc : summary_resolve_hosts(s, &v->pub);
     part_free(base);
     part_free(tail);
     if (rc) {
@@ -37,6 +34,8 @@ static int load_merged(struct index *ix, const struct view *v, struct summary **
             index_file_corrupt(ix, &v->pub);
         return rc;
     }
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        s->threads[i].file = file;
     *ret = s;
     return 0;
 }
@@ -44,47 +43,39 @@ static int load_merged(struct index *ix, const struct view *v, struct summary **
 int index_file_summary(struct index *ix, const struct snapshot *s, uint32_t file,
                        struct summary **ret)
 {
-    struct summary *sum;
-    int rc = load_merged(ix, s->views[file], &sum);
-
-    if (rc)
-        return rc;
-    for (uint32_t i = 0; i < sum->thread_count; i++)
-        sum->threads[i].file = file;
-    *ret = sum;
-    return 0;
+    return load_summary(ix, s->views[file], file, ret);
 }
 
 /* ---- all files ------------------------------------------------------------------------------- */
 
-/* The summary of all files, immutable once created. `members` are the files in it whose summary is
- * final. */
-struct member {
+/* A file whose summary is final. */
+struct final_file {
     uint32_t id, version;
 };
-struct root {
+/* The summary of all files, immutable once created. */
+struct total_summary {
     atomic_uint refs;
-    struct summary *summary; /* of the members; threads[].file is a file id */
-    VEC(struct member) members;
-    struct hash_index member_index;
+    VEC(struct final_file) files;
+    struct summary *summary; /* of `files`; threads[].file is a file id */
+    struct hash_index file_index;
     /* of all files of one snapshot; threads[].file is a position in it */
     struct summary *all_files;
 };
 
-void root_release(struct root *r)
+void total_summary_release(struct total_summary *r)
 {
     if (!r || atomic_fetch_sub(&r->refs, 1) > 1)
         return;
     summary_free(r->all_files);
     summary_free(r->summary);
-    vec_done(&r->members);
-    hash_index_done(&r->member_index);
+    vec_done(&r->files);
+    hash_index_done(&r->file_index);
     free(r);
 }
 
-static struct root *root_new(void)
+static struct total_summary *total_summary_new(void)
 {
-    struct root *r = calloc(1, sizeof *r);
+    struct total_summary *r = calloc(1, sizeof *r);
 
     if (!r)
         return NULL;
@@ -102,70 +93,65 @@ static bool is_final(const struct view *v)
     return v->pub.state == INDEX_READY;
 }
 
-static const struct member *find_member(const struct root *r, uint32_t id)
+static const struct final_file *find_final(const struct total_summary *r, uint32_t id)
 {
-    for (struct hash_match m = hash_index_find(&r->member_index, id);
-         hash_index_next(&r->member_index, &m);)
-        if (r->members.at[m.position].id == id)
-            return &r->members.at[m.position];
+    for (struct hash_match m = hash_index_find(&r->file_index, id);
+         hash_index_next(&r->file_index, &m);)
+        if (r->files.at[m.position].id == id)
+            return &r->files.at[m.position];
     return NULL;
 }
 
-static int add_file(struct index *ix, struct summary *to, const struct view *v, uint32_t file)
+static int add_file(struct index *ix, struct summary *to, const struct view *v)
 {
     struct summary *s;
-    int rc = load_merged(ix, v, &s);
+    int rc = load_summary(ix, v, v->pub.id, &s);
 
     if (rc)
         return rc;
-    for (uint32_t i = 0; i < s->thread_count; i++)
-        s->threads[i].file = file;
     rc = summary_merge(to, s);
     summary_free(s);
     return rc;
 }
 
-/* Adds the final files of the snapshot to the list. */
-static int add_members(struct root *r, const struct snapshot *s)
+/* Lists the final files of the snapshot. */
+static int add_files(struct total_summary *r, const struct snapshot *s)
 {
     int rc = 0;
 
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         const struct view *v = s->views[i];
-
         if (!is_final(v))
             continue;
-        rc = hash_index_add(&r->member_index, v->pub.id, (uint32_t)r->members.count);
-        rc = rc ? rc : vec_push(&r->members, {v->pub.id, v->summary_version});
+        rc = hash_index_add(&r->file_index, v->pub.id, (uint32_t)r->files.count);
+        rc = rc ? rc : vec_push(&r->files, {v->pub.id, v->summary_version});
     }
     return rc;
 }
 
-/* Returns whether all members of `old` are members of `r`: then the others are added to a copy of
- * its summary. */
-static bool covers_only(const struct root *old, const struct root *r)
+/* Returns whether all files of `old` are in `r`: then the others are added to a copy of the summary
+ * of `old`. */
+static bool has_all_of(const struct total_summary *old, const struct total_summary *r)
 {
-    for (size_t i = 0; i < old->members.count; i++) {
-        const struct member *m = find_member(r, old->members.at[i].id);
-
-        if (!m || m->version != old->members.at[i].version)
+    for (size_t i = 0; i < old->files.count; i++) {
+        const struct final_file *m = find_final(r, old->files.at[i].id);
+        if (!m || m->version != old->files.at[i].version)
             return false;
     }
     return true;
 }
 
-static int add_summaries(struct index *ix, const struct snapshot *s, struct root *r,
-                         const struct root *old)
+static int add_summaries(struct index *ix, const struct snapshot *s, struct total_summary *r,
+                         const struct total_summary *old)
 {
     int rc = old ? summary_merge(r->summary, old->summary) : 0;
 
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
         const struct view *v = s->views[i];
-
         if (atomic_load(&ix->stopping))
             return ERR_CANCELLED; /* the writer also prepares summaries, and has to end */
-        if (is_final(v) && !(old && find_member(old, v->pub.id)))
-            rc = add_file(ix, r->summary, v, v->pub.id);
+        if (is_final(v) && !(old && find_final(old, v->pub.id)))
+            rc = add_file(ix, r->summary, v);
     }
     return rc;
 }
@@ -180,42 +166,39 @@ static int set_positions(const struct snapshot *s, struct summary *sum)
         rc = hash_index_add(&by_id, s->views[i]->pub.id, i);
     for (uint32_t i = 0; i < sum->thread_count && rc == 0; i++) {
         struct hash_match m = hash_index_find(&by_id, sum->threads[i].file);
-
         sum->threads[i].file = hash_index_next(&by_id, &m) ? m.position : 0;
     }
     hash_index_done(&by_id);
     return rc;
 }
 
-/* Creates the summary of all files of one snapshot: the members, and files that are not final
- * yet. */
-static int summarise_all(struct index *ix, const struct snapshot *s, struct root *r)
+/* Creates the summary of all files of one snapshot: the final ones, and the others. */
+static int summarise_all(struct index *ix, const struct snapshot *s, struct total_summary *r)
 {
     int rc = 0;
 
     r->all_files = summary_clone(r->summary);
     if (!r->all_files)
         return -ENOMEM;
-    for (uint32_t i = 0; i < s->count && rc == 0; i++) {
+    for (uint32_t i = 0; i < s->count && rc == 0; i++)
         if (!is_final(s->views[i]) && s->views[i]->pub.chunk_count > 0)
-            rc = add_file(ix, r->all_files, s->views[i], s->views[i]->pub.id);
-    }
+            rc = add_file(ix, r->all_files, s->views[i]);
     return rc ? rc : set_positions(s, r->all_files);
 }
 
-static int make_root(struct index *ix, const struct snapshot *s, struct root *old,
-                     struct root **ret)
+static int make_total(struct index *ix, const struct snapshot *s, struct total_summary *old,
+                      struct total_summary **ret)
 {
-    struct root *r = root_new();
+    struct total_summary *r = total_summary_new();
     int rc = r ? 0 : -ENOMEM;
 
-    rc = rc ? rc : add_members(r, s);
-    if (rc == 0 && old && !covers_only(old, r))
+    rc = rc ? rc : add_files(r, s);
+    if (rc == 0 && old && !has_all_of(old, r))
         old = NULL;
     rc = rc ? rc : add_summaries(ix, s, r, old);
     rc = rc ? rc : summarise_all(ix, s, r);
     if (rc)
-        root_release(r);
+        total_summary_release(r);
     else
         *ret = r;
     return rc;
@@ -225,31 +208,31 @@ int index_root_summary(struct index *ix, const struct snapshot *snapshot,
                        const struct summary **ret)
 {
     struct snapshot *s = (struct snapshot *)snapshot; /* created on first use, under its lock */
-    struct root *old, *made = NULL;
+    struct total_summary *old, *made = NULL;
     int rc = 0;
 
     pthread_mutex_lock(&s->lock);
-    if (!s->root) {
-        pthread_mutex_lock(&ix->root_lock);
-        old = ix->root;
+    if (!s->total) {
+        pthread_mutex_lock(&ix->total_lock);
+        old = ix->total;
         if (old)
             atomic_fetch_add(&old->refs, 1);
-        pthread_mutex_unlock(&ix->root_lock);
-        rc = make_root(ix, s, old, &made);
-        root_release(old);
+        pthread_mutex_unlock(&ix->total_lock);
+        rc = make_total(ix, s, old, &made);
+        total_summary_release(old);
         if (rc == 0)
-            s->root = made;
+            s->total = made;
         if (rc == 0 && !s->part_uuid) {
             atomic_fetch_add(&made->refs, 1);
-            pthread_mutex_lock(&ix->root_lock);
-            old = ix->root;
-            ix->root = made;
-            pthread_mutex_unlock(&ix->root_lock);
-            root_release(old);
+            pthread_mutex_lock(&ix->total_lock);
+            old = ix->total;
+            ix->total = made;
+            pthread_mutex_unlock(&ix->total_lock);
+            total_summary_release(old);
         }
     }
     if (rc == 0)
-        *ret = s->root->all_files;
+        *ret = s->total->all_files;
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
