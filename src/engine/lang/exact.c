@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 10^36: a round number, so that it is printed and read back the same. */
+/* 10^36, which is printed and read back without loss. */
 #define LIMIT ((__int128)1000000000000000000 * 1000000000000000000)
 
 /* ---- reading and writing --------------------------------------------------------------------- */
@@ -72,7 +72,8 @@ int number_parse(struct text t, struct number *ret)
     return 0;
 }
 
-/* Sets the digits of a big number, without leading zeros. Returns the sign. */
+/* Sets *ret_digits to the digits of a big number, without leading zeros. Returns true if the number
+ * is negative. */
 static bool split_big(struct text big, struct text *ret_digits)
 {
     bool negative = big.len > 0 && big.ptr[0] == '-';
@@ -260,22 +261,21 @@ struct cut cut_divide(struct cut b, int64_t by)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* has_min and has_max return true if the range of numbers that pass (for NE: do not pass) is
- * bounded below or above. */
-static bool has_min(enum compare op)
+/* Returns true if the range of numbers that pass (for NE: do not pass) is bounded below. */
+static bool is_bounded_below(enum compare op)
 {
     return op != COMPARE_LT && op != COMPARE_LE;
 }
 
-static bool has_max(enum compare op)
+static bool is_bounded_above(enum compare op)
 {
     return op != COMPARE_GT && op != COMPARE_GE;
 }
 
 struct range range_of(enum compare op, struct cut b)
 {
-    __int128 lo = has_min(op) ? b.floor + (op == COMPARE_GT || b.more) : INT64_MIN;
-    __int128 hi = has_max(op) ? b.floor - (op == COMPARE_LT && !b.more) : INT64_MAX;
+    __int128 lo = is_bounded_below(op) ? b.floor + (op == COMPARE_GT || b.more) : INT64_MIN;
+    __int128 hi = is_bounded_above(op) ? b.floor - (op == COMPARE_LT && !b.more) : INT64_MAX;
 
     if (lo > hi || lo > INT64_MAX || hi < INT64_MIN)
         return (struct range){INT64_MAX, INT64_MIN};
@@ -300,17 +300,14 @@ double number_double(const struct number *n)
 
 struct range_f64 range_f64_of(enum compare op, const struct number *n)
 {
-    double near = number_double(n);
-    int cmp = number_cmp(&(struct number){.type = NUMBER_DOUBLE, .d = near}, n);
-    bool in =
-        compare_holds(op == COMPARE_NE ? COMPARE_EQ : op, cmp); /* the nearest double passes */
+    double nearest = number_double(n);
+    int cmp = number_cmp(&(struct number){.type = NUMBER_DOUBLE, .d = nearest}, n);
+    bool passes = compare_holds(op == COMPARE_NE ? COMPARE_EQ : op, cmp);
+    double lo = passes ? nearest : nextafter(nearest, INFINITY);
+    double hi = passes ? nearest : nextafter(nearest, -INFINITY);
 
-    if (!in && has_min(op) && has_max(op))
+    if (!passes && is_bounded_below(op) && is_bounded_above(op))
         return (struct range_f64){INFINITY, -INFINITY};
-    return (struct range_f64){.lo = !has_min(op) ? -INFINITY
-                                    : in         ? near
-                                                 : nextafter(near, INFINITY),
-                              .hi = !has_max(op) ? INFINITY
-                                    : in         ? near
-                                                 : nextafter(near, -INFINITY)};
+    return (struct range_f64){is_bounded_below(op) ? lo : -INFINITY,
+                              is_bounded_above(op) ? hi : INFINITY};
 }
