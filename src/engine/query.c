@@ -83,7 +83,7 @@ int scan_split_places(struct query *q, uint32_t rows)
         for (; end < all; p.first_row = end, end += rows) {
             places[n] = p;
             places[n++].end_row = end;
-            p.rest = true;
+            p.continued = true;
         }
         places[n++] = p;
     }
@@ -109,8 +109,8 @@ void query_count(struct query *q, const struct query_counters *add)
     pthread_mutex_unlock(&q->lock);
 }
 
-struct query_counters query_put_counters(const struct query *q, const struct query_counters *before,
-                                         struct buf *out)
+struct query_counters query_encode_counters(const struct query *q,
+                                            const struct query_counters *before, struct buf *out)
 {
     struct query_counters c;
 
@@ -123,7 +123,7 @@ struct query_counters query_put_counters(const struct query *q, const struct que
     return c;
 }
 
-void query_take_counters(struct query *q, struct rec *in)
+void query_decode_counters(struct query *q, struct rec *in)
 {
     struct query_counters c = {0};
 

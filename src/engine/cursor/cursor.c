@@ -153,7 +153,7 @@ static int begin(struct cursor *c, struct err *err)
         return begin_serving(c, far, err);
     int rc = c->top ? 0 : open_ahead(c, err);
     if (far)
-        far->alone = true; /* other ranks serve the first cursor of a query only */
+        far->local = true; /* other ranks serve the first cursor of a query only */
     return rc;
 }
 

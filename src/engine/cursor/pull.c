@@ -91,7 +91,7 @@ static int read_answer(struct pull *p, struct pull_run *run, struct buf *answer)
     uint64_t count = rec_u(&r.facts);
     if (!same || count == 0 || count > run->count)
         return ERR_CORRUPT;
-    query_take_counters(p->query, &r.facts);
+    query_decode_counters(p->query, &r.facts);
     for (uint64_t i = 0; i < count && rc == 0; i++) {
         rc = read_item(p->client->maker, &r, &run->items[i]);
         run->received += rc == 0;
@@ -154,7 +154,7 @@ int pull_new(const struct pull_client *client, struct pull **ret)
     const struct query_far *far = query_environment(q)->far;
 
     *ret = NULL;
-    if (!far || far->answer || far->alone || !client->maker->encode)
+    if (!far || far->answer || far->local || !client->maker->encode)
         return 0;
     struct pull *p = calloc(1, sizeof(*p));
     if (!p)

@@ -123,7 +123,7 @@ static int put_facts(struct server *s, const struct serving *made)
     rec_put_u(&head, s->maker->query->place_count);
     rec_put_u(&head, made->count);
     pthread_mutex_lock(&s->lock);
-    s->sent = query_put_counters(s->maker->query, &s->sent, &head); /* since the last answer */
+    s->sent = query_encode_counters(s->maker->query, &s->sent, &head); /* since the last answer */
     pthread_mutex_unlock(&s->lock);
     uint64_t length = head.len + made->facts.len;
     buf_append(made->texts, head.data, head.len);

@@ -22,10 +22,8 @@ static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int6
         int64_t start = time_in(starts[i], ts->nano, b->nano);
         if (start < from || start >= to) {
             value = bucket_floor(start, base, b->step);
-            if (__builtin_add_overflow(value, base, &from))
-                from = value < 0 ? INT64_MIN : INT64_MAX;
-            if (__builtin_add_overflow(from, b->step, &to))
-                to = from < 0 ? INT64_MIN : INT64_MAX;
+            from = add_clamped(value, base);
+            to = add_clamped(from, b->step);
         }
         out[i] = value;
     }
@@ -58,7 +56,7 @@ static const int64_t *bucket_zero(struct scan_batch *batch, struct bound *b, int
 
 static int bind_bucket(struct scan_worker *w, struct bound *b)
 {
-    static const struct derived all_in_one = {.i64 = bucket_zero};
+    static const struct column_kind all_in_one = {.i64 = bucket_zero};
     const struct source *s = b->source;
 
     if (s->interval_ns <= 0) {
@@ -79,5 +77,5 @@ static int bind_bucket(struct scan_worker *w, struct bound *b)
         bucket_floor(time_in(ts->max, ts->nano, b->nano), bucket_base(b), b->step));
 }
 
-const struct derived derived_bucket = {
+const struct column_kind derived_bucket = {
     .bind = bind_bucket, .i64 = bucket_i64, .steps = bucket_steps};

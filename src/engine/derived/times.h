@@ -19,6 +19,12 @@ static inline int64_t clamp_ns(__int128 ns)
 {
     return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
 }
+static inline int64_t add_clamped(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return !__builtin_add_overflow(a, b, &sum) ? sum : a < 0 ? INT64_MIN : INT64_MAX;
+}
 /* Returns the start of the bucket of a time, relative to the base. */
 int64_t bucket_floor(int64_t value, int64_t base, int64_t step);
 

@@ -23,4 +23,4 @@ static int bind_trace(struct scan_worker *w, struct bound *b)
     return bind_dictionary(b, &derived_trace, SHAPE_TEXT, e, 1);
 }
 
-const struct derived derived_trace = {.bind = bind_trace, .codes = trace_codes};
+const struct column_kind derived_trace = {.bind = bind_trace, .codes = trace_codes};

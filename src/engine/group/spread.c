@@ -22,11 +22,11 @@ void query_rank_send(struct query *q, struct text fact)
 {
     struct query_far *far = q->env.far;
 
-    if (!far || far->answer || far->was_alone)
+    if (!far || far->answer || far->was_local)
         return;
     rec_put_u(&far->earlier, far->scans);
     rec_put_text(&far->earlier, fact);
-    far->alone = far->earlier.error != 0;
+    far->local = far->earlier.error != 0;
 }
 
 bool query_rank_receive(struct query *q, struct text *ret)
@@ -34,7 +34,7 @@ bool query_rank_receive(struct query *q, struct text *ret)
     struct query_far *far = q->env.far;
 
     if (far)
-        far->was_alone = far->alone;
+        far->was_local = far->local;
     if (!far || !far->answer || far->given.len == 0)
         return false;
     struct rec rec = rec_of(far->given);
@@ -236,7 +236,7 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
     put_own(g, out);
     if (job->error == 0) {
         put_left(g->query, left, out);
-        query_put_counters(g->query, before, out);
+        query_encode_counters(g->query, before, out);
         rc = put_groups(job->found, false, out);
         rc = rc < 0 ? rc : put_parts(g, parts, out);
     }
@@ -389,7 +389,7 @@ static int take_job(struct groups_job *job, struct rec *in, unsigned later,
     rc = rc < 0 ? rc : take_left(g->query, in, left, any);
     if (rc < 0)
         return rc;
-    query_take_counters(g->query, in);
+    query_decode_counters(g->query, in);
     rc = groups_decode(g, decode_block(in), true, &got);
     rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got, later);
     rc = rc < 0 ? rc : take_parts(g, in, parts);
@@ -514,13 +514,13 @@ static bool has_doubles(const struct groups *f)
 static void keep_found(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     far->scans++;
-    for (size_t i = 0; i < count && !far->alone; i++) {
+    for (size_t i = 0; i < count && !far->local; i++) {
         const struct grouping *g = jobs[i].grouping;
-        far->alone = jobs[i].error || !g->more || has_doubles(jobs[i].found);
-        if (far->alone)
+        far->local = jobs[i].error || !g->more || has_doubles(jobs[i].found);
+        if (far->local)
             break;
         put_own(g, &far->earlier);
-        far->alone = put_groups(jobs[i].found, true, &far->earlier) < 0;
+        far->local = put_groups(jobs[i].found, true, &far->earlier) < 0;
     }
 }
 
@@ -560,10 +560,10 @@ int groups_scan_all(struct groups_job *jobs, size_t count)
             jobs[i].error = rc;
         return 0;
     }
-    if (far && !far->alone && spreads)
+    if (far && !far->local && spreads)
         return scan_spread(far, jobs, count);
     if (far)
-        far->alone = true;
+        far->local = true;
     return groups_scan_here(jobs, count, NULL);
 }
 

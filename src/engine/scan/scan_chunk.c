@@ -82,7 +82,7 @@ static int flush_gathered(struct scan_worker *w, const struct chunk_hooks *hooks
     if (g->count == 0)
         return 0;
     g->batch = (struct scan_batch){.chunk = &w->chunk,
-                                   .number = 1u << 31 | g->made++,
+                                   .number = BATCH_GATHERED | g->batches++,
                                    .places = g->places,
                                    .rows = g->count,
                                    .count = g->count,
@@ -122,7 +122,7 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     b->mask = w->mask;
     w->interest = w->chunk.wanted ? w->chunk.wanted + b->first / 64 : NULL;
     memset(w->mask, 0, sizeof(w->mask));
-    if (w->chunk.every)
+    if (w->chunk.tests_pass)
         mask_fill(b, w->mask);
     else if (w->rows)
         memcpy(w->mask, w->rows + b->first / 64, (b->rows + 63) / 64 * 8);
@@ -205,7 +205,7 @@ static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
 {
     struct scan_values v;
 
-    if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0 ||
+    if (!hooks->only || w->chunk.tests_pass || w->chunk.within || w->chunk.place.first_row > 0 ||
         w->chunk.place.end_row)
         return 0;
     int rc = test_values(w, w->root, hooks->only, &v) ? hooks->values(hooks->arg, &v) : -EDOM;
@@ -222,9 +222,9 @@ static int select_encoded(struct scan_worker *w)
 {
     uint32_t words = (w->chunk.rows + 63) / 64;
 
-    w->rows = w->chunk.every ? NULL : test_select_root(w, w->root);
+    w->rows = w->chunk.tests_pass ? NULL : test_select_root(w, w->root);
     w->chunk.many =
-        w->chunk.every || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
+        w->chunk.tests_pass || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
     return w->error;
 }
 
@@ -233,7 +233,7 @@ static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
     uint32_t first = w->chunk.place.first_row / SCAN_BATCH * SCAN_BATCH;
     uint32_t end = w->chunk.place.end_row ? w->chunk.place.end_row : w->chunk.rows;
 
-    w->gathered.count = w->gathered.made = 0;
+    w->gathered.count = w->gathered.batches = 0;
     w->rows = NULL;
     int rc = hooks->only || w->chunk.wanted ? 0 : select_encoded(w);
     rc = rc == 0 && hooks->begin ? callback_result(w, hooks->begin(hooks->arg, &w->chunk)) : rc;
@@ -266,11 +266,11 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
     w->chunk.within = within_filters(w->query) && !hooks->rows;
     if (rc == 0 && tri != TRI_NONE && w->chunk.within && within_skips(w))
         tri = TRI_NONE;
-    w->chunk.every = tri == TRI_ALL;
-    w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0 && !w->chunk.place.end_row &&
-                   !w->chunk.within && !w->chunk.wanted;
-    w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.rest;
-    w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.rest;
+    w->chunk.tests_pass = tri == TRI_ALL;
+    w->chunk.all = w->chunk.tests_pass && w->chunk.place.first_row == 0 &&
+                   !w->chunk.place.end_row && !w->chunk.within && !w->chunk.wanted;
+    w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.continued;
+    w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.continued;
     rc = callback_result(w, rc);
     if (rc == 0 && tri == TRI_SOME && w->gathers)
         test_bind_only(w, w->root);
