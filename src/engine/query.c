@@ -40,6 +40,13 @@ struct budget *query_budget(const struct query *q)
     return q->budget;
 }
 
+int64_t query_time_left(const struct budget *b)
+{
+    int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
+
+    return b->deadline_ns && left < 1 ? 1 : left;
+}
+
 unsigned query_phases(const struct query *q)
 {
     return q->phases;

@@ -121,7 +121,7 @@ struct query {
     struct covered_files *covered;    /* see derived/covered.h; NULL until first used */
     /* plan/covered_find.h. It is needed while a column is bound to a chunk (derived/), but runs an
      * inner scan (scan/), a layer above: so query_open sets a pointer to it. */
-    int (*find_covered)(struct query *q, uint32_t file, size_t max_spans, struct covered **ret);
+    int (*find_covered)(struct query *q, uint32_t file, size_t max_calls, struct covered **ret);
     struct key_shard keys[KEY_SHARDS];
 };
 
@@ -179,6 +179,8 @@ static inline bool worker_fails(struct scan_worker *w, int rc)
 
 const struct query_env *query_environment(const struct query *q);
 struct budget *query_budget(const struct query *q); /* never NULL */
+/* Returns the ns until the deadline, 1 at least; 0: there is no deadline. */
+int64_t query_time_left(const struct budget *b);
 unsigned query_phases(const struct query *q);
 /* Adds to the counters of the query; members that are not counts are ignored. Any thread. */
 void query_count(struct query *q, const struct query_counters *add);

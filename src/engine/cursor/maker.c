@@ -57,9 +57,9 @@ int tools_new(struct query *q, struct item_tools **ret)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* The errno with which a file cannot be read; 0 if it can be, or if only the file itself is
- * gone, so that it has changed. */
-static int unreachable(const char *path)
+/* Returns the errno with which a file cannot be read; 0 if it can be, or if only the file itself is
+ * missing, so that it has changed. */
+static int read_errno(const char *path)
 {
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -82,9 +82,9 @@ int maker_error(const struct item_maker *m, size_t position, int rc, struct err 
     const struct index_file *f = snapshot_file(query_snapshot(q), file);
     const char *name = f->name;
     bool unread = m->read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);
-    int away = unread ? unreachable(f->path) : 0;
-    if (away)
-        return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(away));
+    int error = unread ? read_errno(f->path) : 0;
+    if (error)
+        return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(error));
     if (m->read_text && (rc == ERR_STALE || rc == -ENOENT))
         return err_set(err, ERR_STALE, "%s changed after it was indexed; its lines cannot be read",
                        name);

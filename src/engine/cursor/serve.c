@@ -134,7 +134,8 @@ static int put_facts(struct server *s, const struct serving *made)
     return rc;
 }
 
-/* Keeps only the items before the first one that needs chunks of other ranks. */
+/* Removes the items from the first one on that needs chunks of other ranks. Returns -EXDEV if none
+ * is left. */
 static int leave_to_rank_0(const struct query *q, struct pull_request *request)
 {
     size_t n = 0;

@@ -13,7 +13,8 @@ struct starts {
     uint64_t *counts; /* selected objects */
     __int128 *first;  /* the least key (item_key_of_ts); ITEM_KEY_MAX if the place has no objects */
 };
-/* `times`: false if only the counts are needed. */
+/* times: false if only the counts are needed; ret->first is then ITEM_KEY_MAX everywhere. Returns
+ * 0, -ENOMEM or an error of a scan. */
 int starts_find(struct query *q, bool times, struct err *err, struct starts *ret);
 
 #endif
