@@ -43,7 +43,7 @@ void tools_free(struct item_tools *t)
     free(t);
 }
 
-int tools_new(struct query *q, struct item_tools **ret)
+static int tools_new(struct query *q, struct item_tools **ret)
 {
     struct item_tools *t = calloc(1, sizeof(*t));
     int rc = t ? scan_worker_new(q, &t->scan) : -ENOMEM;
@@ -52,6 +52,21 @@ int tools_new(struct query *q, struct item_tools **ret)
         tools_free(t);
     else
         *ret = t;
+    return rc;
+}
+
+int maker_make(const struct item_maker *m, struct item_tools **tools, size_t position, void **ret)
+{
+    struct index *ix = query_index(m->query);
+    int rc = *tools ? 0 : tools_new(m->query, tools);
+
+    if (rc < 0)
+        return rc;
+    index_query_running(ix, 1);
+    rc = m->make(m->arg, *tools, position, ret);
+    index_query_running(ix, -1);
+    if (rc < 0)
+        tools_close_text(*tools); /* its state is undefined after an error */
     return rc;
 }
 

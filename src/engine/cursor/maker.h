@@ -18,9 +18,8 @@ struct item_tools {
     struct trace_text *text;
     int fd;
 };
-int tools_new(struct query *q, struct item_tools **ret);
 void tools_free(struct item_tools *t); /* accepts NULL */
-/* Closes the open text, if any: after an error it must not be used again. */
+/* Closes the open text, if any. */
 void tools_close_text(struct item_tools *t);
 /* Sets *ret to the text of a file, which is opened unless it is open already; borrowed until
  * another one is opened. Returns 0, ERR_STALE, ERR_CORRUPT or -errno. */
@@ -45,6 +44,9 @@ struct item_maker {
     /* The file of a position, in the snapshot. NULL: positions are those of scan_places. */
     uint32_t (*file_of)(void *arg, size_t position);
 };
+/* Sets *ret to the item of a position. *tools: those of the thread; NULL: they are created, and
+ * become owned by the caller, on errors, too. Returns 0, -ENOMEM or the error of `make`. */
+int maker_make(const struct item_maker *m, struct item_tools **tools, size_t position, void **ret);
 /* Stores to err why the item of a position could not be made. Returns the code to report. */
 int maker_error(const struct item_maker *m, size_t position, int rc, struct err *err);
 

@@ -141,11 +141,6 @@ static void *pull_thread(void *arg)
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-static unsigned threads_for(unsigned ranks)
-{
-    return ranks < THREADS_MIN ? THREADS_MIN : ranks > THREADS_MAX ? THREADS_MAX : ranks;
-}
-
 int pull_new(const struct pull_client *client, struct pull **ret)
 {
     struct query *q = client->maker->query;
@@ -162,7 +157,9 @@ int pull_new(const struct pull_client *client, struct pull **ret)
     p->far = *far;
     p->far.number = query_far_number();
     p->ranks = index_rank_count(query_index(q));
-    p->thread_max = threads_for(p->ranks);
+    p->thread_max = p->ranks < THREADS_MIN   ? THREADS_MIN
+                    : p->ranks > THREADS_MAX ? THREADS_MAX
+                                             : p->ranks;
     p->opened = calloc(p->ranks, sizeof(*p->opened));
     if (!p->opened) {
         pull_free(p);

@@ -42,20 +42,12 @@ static void free_idle_tools(struct read_ahead *a)
 /* Makes the item of a RUNNING slot of this thread, without the lock, and creates *tools if NULL. */
 static void run_slot(struct read_ahead *a, struct slot *slot, struct item_tools **tools)
 {
-    struct index *ix = query_index(a->maker.query);
     void *item = NULL;
 
     pthread_mutex_unlock(&a->lock);
     int64_t began = clock_mono_ns();
-    index_query_running(ix, 1);
     int rc = budget_check(query_budget(a->maker.query));
-    if (rc == 0 && !*tools)
-        rc = tools_new(a->maker.query, tools);
-    if (rc == 0)
-        rc = a->maker.make(a->maker.arg, *tools, a->positions[slot->number], &item);
-    index_query_running(ix, -1);
-    if (rc < 0 && *tools)
-        tools_close_text(*tools); /* its state is undefined after an error */
+    rc = rc < 0 ? rc : maker_make(&a->maker, tools, a->positions[slot->number], &item);
     bool small = clock_mono_ns() - began < SMALL_NS;
     pthread_mutex_lock(&a->lock);
     a->small = small;

@@ -89,7 +89,8 @@ void read_ahead_end_run(struct read_ahead *a, const struct pull_run *run);
 void read_ahead_end_pull(struct read_ahead *a);
 /* Queues a slot for the rank that has its chunk, or for this process. */
 void slot_assign(struct read_ahead *a, struct slot *slot);
-/* Ensures that a thread pulls REMOTE slots; without any thread, they are queued for this process. */
+/* Ensures that a thread pulls REMOTE slots. Without any thread, they are queued for this process.
+ */
 void read_ahead_start_pulls(struct read_ahead *a);
 /* Wakes one thread that pulls, which wakes the next one when it has a run. */
 void read_ahead_wake_pull(struct read_ahead *a);

@@ -9,6 +9,12 @@ static int64_t bucket_base(const struct bound *b)
     return (int64_t)(b->source->origin_ns / (b->nano ? 1 : 1000));
 }
 
+/* Returns the start of the bucket of a time, relative to the base. */
+static int64_t bucket_floor(int64_t value, int64_t base, int64_t step)
+{
+    return (int64_t)floor_to((__int128)value - base, step);
+}
+
 /* Times are mostly in order, so the bucket of the row before is tried first. */
 static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
@@ -48,9 +54,7 @@ static bool bucket_steps(struct scan_batch *batch, struct bound *b, const uint64
 
 static const int64_t *bucket_zero(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    (void)batch;
-    (void)b;
-    (void)out;
+    (void)batch, (void)b, (void)out;
     return no_values.integers;
 }
 

@@ -15,12 +15,6 @@
  * codes: unused codes cost less than numbering values. */
 enum { SPAN_DENSE = 8, SPAN_MAX = 65536 };
 
-static bool can_be_dense(const struct bound *b)
-{
-    return b->stored && b->shape == SHAPE_INT &&
-           (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MAX;
-}
-
 /* Replaces distances by numbers, in the order of first occurrence. numbers: number + 1 by distance,
  * 0 = none yet. */
 static uint32_t number_rows(uint32_t *restrict codes, uint32_t n, int64_t min, uint32_t count,
@@ -74,13 +68,14 @@ static int spread_codes(struct scan_worker *w, const struct bound *b, uint32_t *
 int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
 {
     uint32_t rows = w->chunk.rows, value_count = rows - b->column.nulls, count = 0;
+    uint64_t distance = (uint64_t)b->column.max - (uint64_t)b->column.min;
     int rc = 0;
 
     if (b->dense_count)
         return 0;
-    if (!can_be_dense(b) || !(w->chunk.many || exactly))
+    if (!b->stored || b->shape != SHAPE_INT || distance >= SPAN_MAX || !(w->chunk.many || exactly))
         return -EDOM;
-    uint32_t span = (uint32_t)((uint64_t)b->column.max - (uint64_t)b->column.min) + 1;
+    uint32_t span = (uint32_t)distance + 1;
     uint32_t *codes = grow_to(&b->dense_codes, ((size_t)rows + 64) * sizeof(*codes));
     uint32_t *numbers = grow_to(&b->dense_numbers, span * sizeof(*numbers));
     int64_t *values = grow_to(&b->dense_values, span * sizeof(*values));

@@ -5,9 +5,7 @@
 
 static const uint32_t *trace_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
-    (void)batch;
-    (void)b;
-    (void)out;
+    (void)batch, (void)b, (void)out;
     return no_values.codes;
 }
 

@@ -41,10 +41,7 @@ static int extent_merge(struct groups *into, struct acc *acc, void *slot, struct
                         const void *other, pthread_mutex_t *shared)
 {
     const struct extent *e = other;
-    (void)into;
-    (void)acc;
-    (void)from;
-    (void)shared;
+    (void)into, (void)acc, (void)from, (void)shared;
 
     extent_widen(slot, e->min_ts, e->max_te);
     return 0;
@@ -97,9 +94,7 @@ static int pick_add(struct group_worker *w, struct scan_batch *b, unsigned set, 
 static int pick_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                       const void *other, pthread_mutex_t *shared)
 {
-    (void)into;
-    (void)from;
-    (void)shared;
+    (void)into, (void)from, (void)shared;
 
     pick_update(slot, other, acc->spec->kind == &acc_last);
     return 0;

@@ -165,13 +165,6 @@ int doubles_encode(const struct grouping *g, const struct doubles_part *p, struc
     return out->error;
 }
 
-/* Returns false if the entry is invalid. */
-static bool read_entry(const struct grouping *g, struct rec *r, struct doubles_entry *ret)
-{
-    return rec_array(r, ret, sizeof(*ret)) && ret->set < g->set_count &&
-           ret->acc < g->sets[ret->set].acc_count;
-}
-
 int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_part **ret)
 {
     struct rec r = rec_of(bytes);
@@ -182,7 +175,9 @@ int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_p
 
     *ret = NULL;
     while (rc == 0 && r.ptr < r.end) {
-        rc = read_entry(g, &r, &e) ? vec_push(&entries, e) : ERR_CORRUPT;
+        bool valid = rec_array(&r, &e, sizeof(e)) && e.set < g->set_count &&
+                     e.acc < g->sets[e.set].acc_count;
+        rc = valid ? vec_push(&entries, e) : ERR_CORRUPT;
         for (unsigned k = 0; rc == 0 && k < g->sets[e.set].width; k++) {
             uint64_t key;
             rc = key_decode(g->query, &r, &key);

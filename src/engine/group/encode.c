@@ -223,15 +223,6 @@ static int read_list(struct groups_decoder *d, unsigned set, struct acc *a)
     return rc;
 }
 
-static int read_acc(struct groups_decoder *d, unsigned set, unsigned acc)
-{
-    struct groups_of_set *s = &d->into->set[set];
-    const struct acc_kind *kind = s->accs[acc].spec->kind;
-    int rc = read_list(d, set, &s->accs[acc]);
-
-    return rc == 0 && kind->decode ? kind->decode(d, set, acc) : rc;
-}
-
 /* ---- sets ------------------------------------------------------------------------------------ */
 
 static int put_set(struct groups_encoder *e, unsigned set)
@@ -276,8 +267,11 @@ static int read_set(struct groups_decoder *d, unsigned set)
         for (uint32_t g = 0; s->accs[i].spec->kind->free && g < s->ready; g++)
             group_clear(s, g, i);
     }
-    for (unsigned i = 0; i < s->acc_count && rc == 0; i++)
-        rc = read_acc(d, set, i);
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
+        const struct acc_kind *kind = s->accs[i].spec->kind;
+        rc = read_list(d, set, &s->accs[i]);
+        rc = rc == 0 && kind->decode ? kind->decode(d, set, i) : rc;
+    }
     return rc;
 }
 

@@ -226,7 +226,7 @@ struct place_result {
     /* The chunk can only be scanned by rank 0, whichever rank has it. Set by remote ranks. */
     bool rank_0_only;
 };
-/* As groups_scan_all, for these ranks only; local NULL: for all. */
+/* Scans as groups_scan_all does, but only the chunks of these ranks; local NULL: of all. */
 int groups_scan_local(struct groups_job *jobs, size_t count, const struct groups_local *local);
 int groups_new(const struct grouping *g, struct groups **ret);
 void groups_free(struct groups *f);

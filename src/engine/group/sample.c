@@ -1,5 +1,6 @@
 /* sample.c - samples: short lists, then counts per bin. The fast paths are in the header. */
 #include "dftracerd/kernel.h"
+#include "engine/derived/times.h"
 #include "engine/group/encode.h"
 
 #include <assert.h>
@@ -46,21 +47,12 @@ static double whole_of_code(uint64_t code, uint8_t kind)
     return kind == SAMPLE_NANO ? value / 1000 : value;
 }
 
-static int64_t times_1000(int64_t value)
-{
-    int64_t product;
-
-    if (__builtin_mul_overflow(value, 1000, &product))
-        return value < 0 ? INT64_MIN : INT64_MAX; /* more than 292 years in ns */
-    return product;
-}
-
 static uint64_t recode_value(uint64_t code, uint8_t from, uint8_t to)
 {
     if (from == to)
         return code;
     if (to == SAMPLE_NANO)
-        return code_of_i64(times_1000(i64_of_code(code)));
+        return code_of_i64(time_in(i64_of_code(code), false, true));
     return code_of_f64((double)i64_of_code(code));
 }
 
@@ -333,7 +325,7 @@ static bool has_octave(const struct sample_pages *p, unsigned octave)
     return p->page[octave] || p->wide[octave];
 }
 
-/* Of a count in a message. */
+/* The width of a count in a message, in bytes. */
 enum width { WIDTH_1, WIDTH_4, WIDTH_8, WIDTHS };
 static const uint8_t width_bytes[WIDTHS] = {1, 4, 8};
 

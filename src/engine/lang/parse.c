@@ -110,19 +110,13 @@ static bool scale_number(const struct parser *p, const struct unit *units, struc
 /* No event has a larger time; larger ones would lose digits in the canonical text. */
 #define TIME_LIMIT ((__int128)1000000000000 * 1000000000000)
 
-static struct cut bounded_time(struct cut ns)
-{
-    if (ns.floor >= TIME_LIMIT)
-        return (struct cut){TIME_LIMIT, false};
-    return ns.floor <= -TIME_LIMIT ? (struct cut){-TIME_LIMIT, false} : ns;
-}
-
 static int time_literal(struct parser *p, struct literal *ret)
 {
     if (!scale_number(p, times, &ret->ns))
         return fail_unit(p, "expected a unit of time (ns, us, ms, s, min, h, d)");
     ret->type = LITERAL_TIME;
-    ret->ns = bounded_time(ret->ns);
+    if (ret->ns.floor >= TIME_LIMIT || ret->ns.floor <= -TIME_LIMIT)
+        ret->ns = (struct cut){ret->ns.floor < 0 ? -TIME_LIMIT : TIME_LIMIT, false};
     return 0;
 }
 
@@ -193,42 +187,34 @@ static int parse_value(struct parser *p, const struct path_info *info, struct li
     return rc < 0 ? rc : next_token(p);
 }
 
-static int reserve_literal(struct parser *p, struct dsl_node *n, size_t *cap)
+/* Appends a value to the literals. The array is full when it has a power of two of them. */
+static int parse_literal(struct parser *p, struct dsl_node *n)
 {
-    if (n->literal_count < *cap)
-        return 0;
-    size_t bigger = *cap ? *cap * 2 : 1;
-    struct literal *copy = arena_alloc(&p->dsl->arena, bigger * sizeof(*copy));
-    if (!copy)
-        return -ENOMEM;
-    if (n->literal_count)
-        memcpy(copy, n->literals, n->literal_count * sizeof(*copy));
-    n->literals = copy;
-    *cap = bigger;
-    return 0;
-}
+    size_t count = n->literal_count;
 
-static int parse_one_value(struct parser *p, struct dsl_node *n, size_t *cap)
-{
-    int rc = reserve_literal(p, n, cap);
-
-    if (rc == 0)
-        rc = parse_value(p, &n->info, &n->literals[n->literal_count]);
-    if (rc == 0)
-        n->literal_count++;
+    if ((count & (count - 1)) == 0) {
+        struct literal *larger =
+            arena_alloc(&p->dsl->arena, (count ? 2 * count : 1) * sizeof(*larger));
+        if (!larger)
+            return -ENOMEM;
+        if (count)
+            memcpy(larger, n->literals, count * sizeof(*larger));
+        n->literals = larger;
+    }
+    int rc = parse_value(p, &n->info, &n->literals[count]);
+    n->literal_count += rc == 0;
     return rc;
 }
 
 /* Parses a list after IN. */
 static int parse_list(struct parser *p, struct dsl_node *n)
 {
-    size_t cap = 0;
     int rc = expect_token(p, TOKEN_LIST, "'[' and a list of values");
 
     if (rc == 0 && p->token.type == TOKEN_LIST_END)
         return next_token(p);
     while (rc == 0) {
-        rc = parse_one_value(p, n, &cap);
+        rc = parse_literal(p, n);
         if (rc == 0 && p->token.type == TOKEN_LIST_END)
             return next_token(p);
         if (rc == 0)
@@ -239,12 +225,10 @@ static int parse_list(struct parser *p, struct dsl_node *n)
 
 static int parse_string(struct parser *p, struct dsl_node *n, const char *what)
 {
-    size_t cap = 0;
-
     if (p->token.type != TOKEN_TEXT)
         return fail_expected(p, what);
     n->position = p->token.position;
-    return parse_one_value(p, n, &cap);
+    return parse_literal(p, n);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -293,12 +277,10 @@ static int parse_like(struct parser *p, struct dsl_node *n)
 
 static int parse_compare(struct parser *p, struct dsl_node *n)
 {
-    size_t cap = 0;
-
     n->op = DSL_COMPARE;
     n->compare = p->token.compare;
     int rc = next_token(p);
-    return rc < 0 ? rc : parse_one_value(p, n, &cap);
+    return rc < 0 ? rc : parse_literal(p, n);
 }
 
 /* Parses the operator and the value after the path of a test. */

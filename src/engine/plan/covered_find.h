@@ -16,8 +16,8 @@
 
 #include "engine/derived/covered.h"
 
-/* Sets *ret to the *new* covered calls of a file (position in the snapshot), whose memory is charged
- * to the query's budget. max_calls: outer calls that are collected at a time. Returns 0,
+/* Sets *ret to the *new* covered calls of a file (position in the snapshot); their memory is
+ * charged to the query's budget. max_calls: outer calls that are collected at a time. Returns 0,
  * ERR_MEMORY_LIMIT, -ENOMEM or an error of a scan. */
 int covered_find(struct query *q, uint32_t file, size_t max_calls, struct covered **ret);
 

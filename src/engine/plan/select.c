@@ -433,28 +433,20 @@ bool query_select_whole(const struct query_env *env, const struct snapshot *snap
 
 /* ---- archives -------------------------------------------------------------------------------- */
 
-static bool is_archive_in_dirs(const struct query_env *env, const struct selection *s,
-                               const char *archive)
+/* Returns true if the selection names the archive itself. */
+static bool is_archive_chosen(const struct query_env *env, const struct selection *s,
+                              const char *archive)
 {
     char name[PATH_MAX];
-    bool found = s->dir_count == 0;
+    bool in_dir = s->dir_count == 0, named = s->file_count == 0;
 
-    for (size_t i = 0; i < s->dir_count && !found; i++)
-        found = name_of(env, s->dirs[i], name) &&
-                (strcmp(name, archive) == 0 || is_in_dir(archive, name, !s->not_recursive));
-    return found;
-}
-
-static bool is_archive_named(const struct query_env *env, const struct selection *s,
-                             const char *archive)
-{
-    char name[PATH_MAX];
-    bool found = s->file_count == 0;
-
-    for (size_t i = 0; i < s->file_count && !found; i++)
-        found = name_of(env, s->files[i], name) &&
+    for (size_t i = 0; i < s->dir_count && !in_dir; i++)
+        in_dir = name_of(env, s->dirs[i], name) &&
+                 (strcmp(name, archive) == 0 || is_in_dir(archive, name, !s->not_recursive));
+    for (size_t i = 0; i < s->file_count && in_dir && !named; i++)
+        named = name_of(env, s->files[i], name) &&
                 (strcmp(name, archive) == 0 || glob_match(name, archive));
-    return found;
+    return in_dir && named;
 }
 
 /* Returns true if one of the files is a member of the archive. */
@@ -481,9 +473,8 @@ int query_select_archives(const struct query_env *env, struct snapshot *snapshot
         rc = -ENOMEM;
     for (uint32_t i = 0; rc == 0 && i < snapshot_archive_count(snapshot); i++) {
         const char *name = snapshot_archive(snapshot, i)->name;
-        bool named =
-            is_archive_in_dirs(env, selection, name) && is_archive_named(env, selection, name);
-        if (named || (selection->file_count && has_member(snapshot, name, files, count)))
+        if (is_archive_chosen(env, selection, name) ||
+            (selection->file_count && has_member(snapshot, name, files, count)))
             list[n++] = i;
     }
     free(files);

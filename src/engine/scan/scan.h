@@ -78,9 +78,9 @@ void scan_worker_gathers(struct scan_worker *w);
  * the chunk is skipped and 0 is returned. Counts chunks and rows. */
 int scan_chunk(struct scan_worker *w, size_t position,
                int (*batch)(void *arg, struct scan_batch *b), void *arg);
-/* As scan_chunk, for the rows whose bits are set in `rows`: the query, which is known to select
- * them, is not evaluated. `rows` has SCAN_WORDS words for each batch of the chunk; NULL: the query
- * selects the rows. */
+/* Scans as scan_chunk does, but only the rows whose bits are set in `rows`, without evaluating the
+ * query, which is known to select them. `rows` has SCAN_WORDS words for each batch of the chunk;
+ * NULL: the query selects the rows. */
 int scan_chunk_rows(struct scan_worker *w, size_t position, uint64_t *rows,
                     int (*batch)(void *arg, struct scan_batch *b), void *arg);
 

@@ -18,6 +18,11 @@ struct place_range {
     atomic_size_t next;
     size_t end;
 };
+struct run_worker {
+    struct scan_worker *scan;
+    void *state; /* of the sink */
+    bool began;  /* worker_begin has succeeded */
+};
 struct scan_run {
     struct query *query;
     const struct scan_sink *sink;
@@ -26,14 +31,11 @@ struct scan_run {
     size_t first, last; /* with ends_first: the first and the last place that are not skipped */
     atomic_bool stop;
     unsigned worker_count;
-    /* by number of the worker, which alone uses its element */
-    struct scan_worker **workers;
-    void **states;
-    bool *has_state;
-    pthread_mutex_t lock; /* for all below */
-    struct slot *slots;   /* by place */
-    size_t merged;        /* places whose parts were merged */
-    bool merging;         /* some thread merges */
+    struct run_worker *workers; /* each thread uses its own */
+    pthread_mutex_t lock;       /* for all below */
+    struct slot *slots;         /* by place */
+    size_t merged;              /* places whose parts were merged */
+    bool merging;               /* some thread merges */
     int error;
     size_t error_position; /* of its place */
 };
@@ -130,10 +132,10 @@ static bool all_claimed(const struct scan_run *r)
 
 static void run_place(struct scan_run *r, unsigned i, size_t position)
 {
-    struct chunk_scan scan = {.sink = r->sink, .state = r->states[i], .stop = &r->stop};
+    struct chunk_scan scan = {.sink = r->sink, .state = r->workers[i].state, .stop = &r->stop};
 
     failpoint("query.chunk");
-    int rc = is_skipped(r, position) ? 0 : chunk_run(r->workers[i], position, &scan);
+    int rc = is_skipped(r, position) ? 0 : chunk_run(r->workers[i].scan, position, &scan);
     void *part = rc < 0 ? NULL : scan.part;
     pthread_mutex_lock(&r->lock);
     r->slots[position] = (struct slot){part, true, part && r->sink->merge};
@@ -163,13 +165,14 @@ static bool run_places(struct scan_run *r, unsigned i)
 
 static int begin_worker(struct scan_run *r, unsigned i)
 {
-    int rc = scan_worker_new(r->query, &r->workers[i]);
+    struct run_worker *w = &r->workers[i];
+    int rc = scan_worker_new(r->query, &w->scan);
 
     if (rc == 0 && r->sink->gathers)
-        scan_worker_gathers(r->workers[i]);
+        scan_worker_gathers(w->scan);
     if (rc == 0 && r->sink->worker_begin)
-        rc = r->sink->worker_begin(r->sink->arg, i, &r->states[i]);
-    r->has_state[i] = rc == 0;
+        rc = r->sink->worker_begin(r->sink->arg, i, &w->state);
+    w->began = rc == 0;
     return rc;
 }
 
@@ -178,7 +181,7 @@ static bool run_turn(struct scan_run *r, unsigned i)
 {
     if (is_stopped(r) || all_claimed(r))
         return false;
-    int rc = r->has_state[i] ? 0 : begin_worker(r, i);
+    int rc = r->workers[i].began ? 0 : begin_worker(r, i);
     if (rc < 0)
         run_fail(r, 0, rc);
     return rc == 0 && run_places(r, i);
@@ -209,9 +212,9 @@ static void end_workers(void *arg, unsigned number)
 
     merge_rest(r);
     for (unsigned i = 0; i < r->worker_count && r->sink->worker_end; i++) {
-        if (!r->has_state[i])
+        if (!r->workers[i].began)
             continue;
-        int rc = r->sink->worker_end(r->sink->arg, i, r->states[i], r->error != 0);
+        int rc = r->sink->worker_end(r->sink->arg, i, r->workers[i].state, r->error != 0);
         if (rc < 0 && r->error == 0)
             r->error = rc;
     }
@@ -254,25 +257,20 @@ static int run_init(struct scan_run *r, const struct scan_job *job, unsigned wor
         r->ranges[k].end = n * (k + 1) / r->range_count;
     }
     r->workers = calloc(workers, sizeof(*r->workers));
-    r->states = calloc(workers, sizeof(*r->states));
-    r->has_state = calloc(workers, sizeof(*r->has_state));
     pthread_mutex_init(&r->lock, NULL);
     if (r->sink->ends_first)
         find_ends(r);
-    bool ok = r->slots && r->ranges && r->workers && r->states && r->has_state;
-    return ok ? 0 : -ENOMEM;
+    return r->slots && r->ranges && r->workers ? 0 : -ENOMEM;
 }
 
 static void run_done(struct scan_run *r)
 {
     for (unsigned i = 0; r->workers && i < r->worker_count; i++)
-        scan_worker_free(r->workers[i]);
+        scan_worker_free(r->workers[i].scan);
     free(r->workers);
     pthread_mutex_destroy(&r->lock);
     free(r->slots);
     free(r->ranges);
-    free(r->states);
-    free(r->has_state);
 }
 
 static void run_workers(struct runs *all)
