@@ -90,8 +90,8 @@ struct selection {
     /* root-relative, label/..., or absolute; globs in files */
     const char *const *dirs, *const *files;
     size_t dir_count, file_count;
-    const uint32_t
-        *positions; /* in the snapshot: these files in place of dirs and files; or NULL */
+    /* positions in the snapshot: these files instead of dirs and files; or NULL */
+    const uint32_t *positions;
     size_t position_count;
     bool not_recursive;
     struct text query;                /* DSL; empty = everything */
@@ -107,24 +107,25 @@ struct selection {
     /* both must belong to the same process, thread or host */
     enum within_scope { WITHIN_PROCESS, WITHIN_THREAD, WITHIN_HOST, WITHIN_ALL } within_scope;
     bool clip;       /* ts and dur are those of the part that lies inside of such events */
-    bool may_vanish; /* a `file` or `dir` that does not exist is an empty choice */
+    bool may_vanish; /* a `file` or `dir` that does not exist selects nothing; not an error */
 };
 void selection_init(struct selection *s); /* all files, recursive, PHASE_DATA */
 
-/* A request whose scans are spread over ranks: each rank scans the chunks that it has. Every rank
- * processes the request in the same way, up to the scan that rank 0 has requested. */
+/* A request whose scans also run on remote ranks: each rank scans the chunks that it has. Every
+ * rank processes the request in the same way, up to the scan that rank 0 has requested. Belongs to
+ * the thread of the query. */
 struct query_far {
-    struct text request; /* borrowed; the request as it is sent to other ranks */
-    unsigned scans;      /* scans so far */
-    uint64_t number;     /* of the message to other ranks */
-    struct buf earlier;  /* results of earlier scans that a later one needs */
-    bool alone;          /* some of these cannot be sent: all later scans are done here */
-    bool was_alone;      /* `alone` at the time of query_rank_receive */
-    /* on another rank */
-    struct buf *answer; /* result of its scan; NULL: this is rank 0 */
-    bool answered;
-    unsigned wanted;   /* number of the requested scan */
-    struct text given; /* results of earlier scans */
+    struct text request; /* borrowed; the request as it is sent to remote ranks */
+    unsigned scans;      /* number of scans that have begun */
+    uint64_t number;     /* of the message to remote ranks, see query_far_number */
+    struct buf earlier;  /* results of earlier scans that a later one needs, encoded */
+    bool local;          /* `earlier` is incomplete: all later scans run on rank 0 only */
+    bool was_local;      /* `local` at the time of query_rank_receive */
+    /* The rest is for a remote rank. */
+    struct buf *answer; /* result of its scan, borrowed; NULL: this is rank 0 */
+    bool answered;      /* `answer` is complete */
+    unsigned wanted;    /* number of the requested scan, from 0 */
+    struct text given;  /* `earlier` of rank 0; borrowed from the message */
     /* If rank 0 reads a stream (engine/cursor/pull.h): the part of it that is requested, as
      * bytes. The request stays open meanwhile. Empty: a scan is requested. */
     struct text part;
@@ -133,20 +134,21 @@ struct query_far {
     void *serve_arg;
 };
 void query_far_done(struct query_far *far);
-/* Facts that rank 0 finds by means that other ranks cannot share are sent to them. Each search
- * for such a fact begins with query_rank_receive: on another rank it returns true, and the fact
- * as bytes (borrowed). On rank 0 it returns false, and query_rank_send follows the search; the
- * fact replaces the scans of the search on other ranks. */
 struct query;
+/* A fact that only rank 0 can find is sent to remote ranks, where it replaces the scans of the
+ * search. Each search begins with query_rank_receive: on a remote rank, it sets *ret to the fact
+ * as bytes (borrowed from the message) and returns true. On rank 0 it returns false; the caller
+ * searches, and then calls query_rank_send. */
 bool query_rank_receive(struct query *q, struct text *ret);
 void query_rank_send(struct query *q, struct text fact);
-/* query_far_put writes a message of rank 0, whose number query_far_number has returned: it never
- * returns the same twice. If `whole` is false, the rank has the stream of this number open, and the
- * message contains only the part. query_far_read reads a message on another rank: the request, and
- * the time that is left for it. It returns -EINVAL for an invalid message. */
+/* Returns a number for the messages of a scan or stream; never the same twice. */
 uint64_t query_far_number(void);
+/* Encodes a message of rank 0. whole: with the request; otherwise the rank has the stream of this
+ * number open, and only the part is sent. */
 void query_far_put(const struct query_far *far, const struct budget *b, bool whole,
                    struct text part, struct buf *out);
+/* Decodes a message on a remote rank: the request, and the time that is left for it (0: no
+ * limit). Texts are borrowed from the message. Returns -EINVAL for an invalid message. */
 int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns);
 
 /* State that all queries share. Borrowed by each query for its life. */
@@ -158,17 +160,16 @@ struct query_env {
     size_t root_count;
     uint64_t max_groups;           /* 0 = 10 M; more is ERR_ROW_LIMIT */
     struct covered_cache *covered; /* see below; NULL = each query computes it again */
-    struct query_far *far;         /* of the request; NULL = all chunks are scanned here */
+    struct query_far *far;         /* of the request; NULL = no remote rank takes part */
 };
 /* Keeps from query to query which calls of a file the column `bytes` leaves out, in at most 16 MiB.
  * *new*; returns NULL without memory. */
 struct covered_cache *covered_cache_new(void);
 void covered_cache_free(struct covered_cache *c);
 
-struct query;
-/* Takes a reference to the snapshot. ERR_QUERY_SYNTAX (err.position, err.source), ERR_PARAM
- * (err.param), ERR_NOT_FOUND (a `file` without glob, or a `dir`, that does not exist), -ENOMEM,
- * ERR_PATTERN_LIMIT. budget borrowed. */
+/* Opens a query, with a reference to the snapshot of its own; the budget is borrowed. *ret: *new*.
+ * Returns 0, ERR_QUERY_SYNTAX (err.position, err.source), ERR_PARAM (err.param), ERR_NOT_FOUND (a
+ * `file` without glob, or a `dir`, that does not exist), ERR_PATTERN_LIMIT or -ENOMEM. */
 int query_open(const struct query_env *env, struct snapshot *snapshot,
                const struct selection *selection, struct budget *budget, struct err *err,
                struct query **ret);
@@ -177,23 +178,23 @@ struct snapshot *query_snapshot(const struct query *q); /* borrowed */
 struct index *query_index(const struct query *q);
 /* The selected files, ordered by name: positions in the snapshot. */
 size_t query_files(const struct query *q, const uint32_t **ret);
-/* True if none of these files is pending, being indexed or growing, and no directory that may hold
- * others is unreadable. */
+/* Returns true if none of these files is pending, being indexed or growing, and no directory that
+ * may contain others is unreadable. */
 bool query_complete(const struct query *q);
-/* True if only dir, file and phase restrict the objects, so that summaries can answer. */
+/* Returns true if only dir, file and phase restrict the objects, so that summaries can answer. */
 bool query_unfiltered(const struct query *q);
 
 struct query_counters {
     uint64_t files, damaged_files, chunks_total, chunks_scanned, chunks_skipped,
         chunks_from_summary, rows_scanned, rows_selected, name_conflicts;
-    uint64_t generation;
+    uint64_t generation; /* of the snapshot */
 };
 void query_counters(const struct query *q, struct query_counters *ret);
 
-/* Stores to `ret` which of the first QUERY_UNKNOWN_MAX columns in the filter (not in its preset) no
- * object of the selected files has, as written. `ret` has QUERY_UNKNOWN_MAX elements; texts are
- * borrowed from the query. Returns a count, -ENOMEM, or an error of the budget or store. Not while
- * a scan runs. */
+/* Sets `ret` to the columns of the filter that no object of the selected files has, as written.
+ * Only the first QUERY_UNKNOWN_MAX columns are checked, and none of the preset. `ret` has
+ * QUERY_UNKNOWN_MAX elements; texts are borrowed from the query. Returns their number, -ENOMEM, or
+ * an error of the budget or store. Must not be called while a scan runs. */
 enum { QUERY_UNKNOWN_MAX = 16 };
 int query_unknown(struct query *q, struct text *ret);
 

@@ -1,4 +1,4 @@
-/* grow.c - arrays that are kept from chunk to chunk. */
+/* grow.c - scratch memory that is reused from chunk to chunk. */
 #include "engine/grow.h"
 
 #include <stdlib.h>

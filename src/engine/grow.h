@@ -1,7 +1,7 @@
-/* grow.h - an array that is used again from chunk to chunk, and grows if necessary.
+/* grow.h - scratch memory that is reused from chunk to chunk.
  *
  * Used by:   engine/ (values and codes of columns, rows that pass a test).
- * Memory:    not charged to a budget: the size of one chunk bounds it.
+ * Memory:    not charged to a budget: the size of one chunk limits it.
  * Threads:   one at a time.
  */
 #ifndef DFTRACERD_ENGINE_GROW_H
@@ -11,10 +11,10 @@
 
 struct grow {
     void *data;
-    size_t cap;
-};
-/* Returns at least `bytes`, aligned to 64; the content is lost when the array grows. Returns NULL
- * without memory. */
+    size_t cap; /* bytes */
+};              /* zero-initialise */
+/* Returns memory of at least `bytes`, aligned to 64, whose content is undefined; NULL: no memory.
+ */
 void *grow_to(struct grow *g, size_t bytes);
 void grow_done(struct grow *g);
 

@@ -40,6 +40,13 @@ struct budget *query_budget(const struct query *q)
     return q->budget;
 }
 
+int64_t query_time_left(const struct budget *b)
+{
+    int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
+
+    return b->deadline_ns && left < 1 ? 1 : left;
+}
+
 unsigned query_phases(const struct query *q)
 {
     return q->phases;
@@ -83,7 +90,7 @@ int scan_split_places(struct query *q, uint32_t rows)
         for (; end < all; p.first_row = end, end += rows) {
             places[n] = p;
             places[n++].end_row = end;
-            p.rest = true;
+            p.continued = true;
         }
         places[n++] = p;
     }
@@ -109,8 +116,8 @@ void query_count(struct query *q, const struct query_counters *add)
     pthread_mutex_unlock(&q->lock);
 }
 
-struct query_counters query_put_counters(const struct query *q, const struct query_counters *before,
-                                         struct buf *out)
+struct query_counters query_encode_counters(const struct query *q,
+                                            const struct query_counters *before, struct buf *out)
 {
     struct query_counters c;
 
@@ -123,7 +130,7 @@ struct query_counters query_put_counters(const struct query *q, const struct que
     return c;
 }
 
-void query_take_counters(struct query *q, struct rec *in)
+void query_decode_counters(struct query *q, struct rec *in)
 {
     struct query_counters c = {0};
 

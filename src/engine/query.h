@@ -29,12 +29,12 @@
 
 /* ---- places, chunks, batches ----------------------------------------------------------------- */
 
-/* A chunk to scan, or some of its rows. */
+/* A chunk to scan, or a range of its rows. */
 struct scan_place {
     uint32_t file, chunk; /* position in the snapshot; position in index_file.chunks */
     uint32_t first_row;   /* rows before it are not selected */
     uint32_t end_row;     /* nor are rows from here on: a multiple of SCAN_BATCH; 0: no end */
-    bool rest;            /* an earlier place is of the same chunk */
+    bool continued;       /* an earlier place is of the same chunk, which is counted once */
 };
 
 struct scan_worker;
@@ -47,10 +47,10 @@ struct scan_chunk {
     const struct index_chunk *info;
     struct chunk_view *view;
     uint32_t rows;
-    bool every;  /* the tests select every row */
-    bool all;    /* every row of the chunk is selected: no place and no other filter limits them */
-    bool many;   /* many rows are selected: it pays to read columns as a whole */
-    bool within; /* selected rows are filtered by `within`, too: see derived/within.h */
+    bool tests_pass; /* the tests select every row */
+    bool all;        /* every row is selected: the place and other filters exclude none, either */
+    bool many;       /* many rows are selected: it pays to read columns as a whole */
+    bool within;     /* selected rows are filtered by `within`, too: see derived/within.h */
     /* Set by chunk_plan: a bitmap in whole batches. Rows outside of it are not selected, and the
      * time_range of the query is ignored for those in it. NULL: all rows that the query selects. */
     const uint64_t *wanted;
@@ -58,15 +58,18 @@ struct scan_chunk {
 
 struct scan_batch {
     struct scan_chunk *chunk;
-    uint32_t number; /* of the batch in its chunk */
+    uint32_t number; /* unique in the chunk: first / SCAN_BATCH, or BATCH_ flags and a counter */
     uint32_t first;  /* row of the chunk at which the batch starts */
-    /* gathered: rows of the chunk, ascending; NULL: those from `first` on */
+    /* by row of the batch: row of the chunk, ascending; NULL: those from `first` on */
     const uint32_t *places;
     uint32_t rows;          /* rows of the batch */
     uint32_t count;         /* selected ones, > 0 */
     const uint16_t *select; /* their numbers in the batch, ascending; NULL when count == rows */
     const uint64_t *mask;   /* the same as a bitmap of SCAN_WORDS words, zero beyond `rows` */
 };
+
+#define BATCH_GATHERED (1u << 31) /* see scan_worker_gathers */
+#define BATCH_OF_PLACES (3u << 30)
 
 /* The values of a source in all selected rows of a chunk, in any order. */
 struct scan_values {
@@ -118,7 +121,7 @@ struct query {
     struct covered_files *covered;    /* see derived/covered.h; NULL until first used */
     /* plan/covered_find.h. It is needed while a column is bound to a chunk (derived/), but runs an
      * inner scan (scan/), a layer above: so query_open sets a pointer to it. */
-    int (*find_covered)(struct query *q, uint32_t file, size_t max_spans, struct covered **ret);
+    int (*find_covered)(struct query *q, uint32_t file, size_t max_calls, struct covered **ret);
     struct key_shard keys[KEY_SHARDS];
 };
 
@@ -138,7 +141,7 @@ struct scan_worker {
     /* The first error of the chunk. From then on no value is read: see no_values. The scan ends
      * with the current batch. */
     int error;
-    /* used for values if no memory is left: the scan fails, so nobody reads them */
+    /* memory for values after -ENOMEM: they are never read, because the scan fails */
     _Alignas(64) uint64_t spare[SCAN_BATCH + SCAN_WORDS];
     VEC(struct bound *) bound; /* by source.id; NULL: not used yet */
     struct test_state *tests;
@@ -147,20 +150,21 @@ struct scan_worker {
     /* Rows of the batch that may still be selected, NULL: all. Values of other rows need not be
      * computed. */
     const uint64_t *interest;
-    uint16_t select[SCAN_BATCH + 64];
-    uint32_t few[SCAN_BATCH];
-    struct grow other_rows, values; /* of test_values */
-    bool gathers;
+    uint16_t select[SCAN_BATCH + 64]; /* of the batch */
+    uint32_t few[SCAN_BATCH];         /* result of batch_few */
+    struct grow other_rows, values;   /* of test_values */
+    bool gathers;                     /* see scan_worker_gathers */
     struct gathered {
         struct scan_batch batch;
-        uint32_t count, made; /* gathered rows; batches that were made of them in this chunk */
+        uint32_t count;   /* gathered rows */
+        uint32_t batches; /* so far in this chunk, with those of batch_of_places */
         uint32_t places[SCAN_BATCH];
         uint64_t mask[SCAN_WORDS];
     } gathered;
-    VEC(struct resolved_name) resolved; /* of resolved_file */
+    VEC(struct resolved_name) resolved; /* names of resolved_file: see derived/hashed.c */
     struct hash_index resolved_index;
     const struct index_file *resolved_file;
-    bool resolved_all;              /* all names of the file's own records are in the list */
+    bool resolved_all;              /* all names of the file's own records are in `resolved` */
     struct query_counters counters; /* of this worker, added when it ends */
 };
 
@@ -175,17 +179,19 @@ static inline bool worker_fails(struct scan_worker *w, int rc)
 
 const struct query_env *query_environment(const struct query *q);
 struct budget *query_budget(const struct query *q); /* never NULL */
+/* Returns the ns until the deadline, 1 at least; 0: there is no deadline. */
+int64_t query_time_left(const struct budget *b);
 unsigned query_phases(const struct query *q);
 /* Adds to the counters of the query; members that are not counts are ignored. Any thread. */
 void query_count(struct query *q, const struct query_counters *add);
-/* Encodes the difference of the counters to `before`, for rank 0. Returns the present counters.
- * query_take_counters adds such a difference. */
-struct query_counters query_put_counters(const struct query *q, const struct query_counters *before,
-                                         struct buf *out);
-void query_take_counters(struct query *q, struct rec *in);
+/* Encodes the difference of the counters to `before`, for rank 0. Returns the present counters. */
+struct query_counters query_encode_counters(const struct query *q,
+                                            const struct query_counters *before, struct buf *out);
+/* Decodes such a difference, and adds it to the counters. */
+void query_decode_counters(struct query *q, struct rec *in);
 
-/* All chunks of the selected files that the catalog does not exclude, in (file, chunk) order.
- * Borrowed from q. */
+/* Sets *ret to all chunks of the selected files that the catalog does not exclude, in (file, chunk)
+ * order; borrowed from q. Returns their number. */
 size_t scan_places(const struct query *q, const struct scan_place **ret);
 /* Removes places for which keep() returns false; keep() may set first_row of the others. Only
  * before the first scan. */

@@ -13,7 +13,7 @@ struct cursor {
     bool by_key;
     struct top *top; /* NULL: by time */
     bool (*refuse)(void *arg, const struct item *item);
-    uint64_t skip, left; /* of offset and limit */
+    uint64_t skip, left; /* what remains of offset and limit */
 
     /* file order */
     struct item *current;
@@ -25,7 +25,7 @@ struct cursor {
     __int128 *first;    /* the first key of each item to be made, ascending */
     size_t made, count; /* of these items */
 
-    struct server server; /* on another rank */
+    struct server server; /* on a remote rank */
 };
 
 /* ---- the places to read ---------------------------------------------------------------------- */
@@ -52,8 +52,8 @@ static int positions_in_order(struct cursor *c, struct err *err, size_t *positio
     return rc;
 }
 
-/* The places that have objects and what is known of them: of all objects by time, of the next part
- * by rank (ERR_END: there is none). */
+/* Finds the places that have objects: by time all objects, by rank those of the next part (ERR_END:
+ * there is none). */
 static int read_starts(struct cursor *c, struct err *err, struct starts *ret)
 {
     const struct scan_place *places;
@@ -120,14 +120,14 @@ static int open_ahead(struct cursor *c, struct err *err)
     return rc;
 }
 
-/* ---- other ranks ----------------------------------------------------------------------------- */
+/* ---- remote ranks ---------------------------------------------------------------------------- */
 
 static int serve(void *server, struct text message, struct buf *answer)
 {
     return server_answer(server, message, answer);
 }
 
-/* On another rank: takes part in the scan of rank 0, which then pulls the items that it wants. */
+/* On a remote rank: takes part in the scan of rank 0, which then pulls items. */
 static int begin_serving(struct cursor *c, struct query_far *far, struct err *err)
 {
     struct starts starts = {NULL, NULL};
@@ -145,7 +145,7 @@ static int begin_serving(struct cursor *c, struct query_far *far, struct err *er
     return 0;
 }
 
-static int begin(struct cursor *c, struct err *err)
+static int cursor_begin(struct cursor *c, struct err *err)
 {
     struct query_far *far = query_environment(c->maker.query)->far;
 
@@ -153,7 +153,7 @@ static int begin(struct cursor *c, struct err *err)
         return begin_serving(c, far, err);
     int rc = c->top ? 0 : open_ahead(c, err);
     if (far)
-        far->alone = true; /* other ranks serve the first cursor of a query only */
+        far->local = true; /* remote ranks serve the first cursor of a query only */
     return rc;
 }
 
@@ -171,8 +171,8 @@ int cursor_new(const struct item_maker *maker, const struct cursor_options *o, s
     c->skip = o->top ? 0 : o->offset;
     c->left = o->limit;
     if (c->top)
-        c->maker.encode = NULL; /* other ranks do not know which rows the top has found */
-    int rc = begin(c, err);
+        c->maker.encode = NULL; /* remote ranks do not know which rows the top has found */
+    int rc = cursor_begin(c, err);
     if (rc < 0) {
         cursor_free(c);
         return rc;
@@ -207,7 +207,7 @@ static void heap_push(struct cursor *c, struct item *item)
         heap_swap(c, at, (at - 1) / 2);
 }
 
-/* heap[0] has another first object. */
+/* Restores the order of the heap after heap[0] has got another first object. */
 static void heap_sift_down(struct cursor *c)
 {
     for (size_t at = 0;;) {
@@ -239,8 +239,9 @@ static int load_items(struct cursor *c, struct err *err)
     return c->heap_count ? 0 : ERR_END;
 }
 
-/* The number of objects of heap[0] that come before those of all other items, made or not. */
-static uint32_t run_of_first(const struct cursor *c)
+/* Returns the number of objects of heap[0] that come before those of all other items, made or not.
+ */
+static uint32_t count_run(const struct cursor *c)
 {
     struct item *top = c->heap[0];
     const struct item *other = c->heap_count > 1 ? c->heap[1] : NULL;
@@ -276,7 +277,7 @@ static int next_by_key(struct cursor *c, struct err *err, struct item **ret, uin
     if (rc < 0)
         return rc;
     *ret = c->heap[0];
-    *ret_run = run_of_first(c);
+    *ret_run = count_run(c);
     return 0;
 }
 
@@ -303,7 +304,7 @@ static int next_in_order(struct cursor *c, struct err *err, struct item **ret, u
 }
 
 /* Steps over n objects. */
-static void advance(struct cursor *c, uint32_t n)
+static void cursor_advance(struct cursor *c, uint32_t n)
 {
     struct item *item = c->by_key ? c->heap[0] : c->current;
 
@@ -332,7 +333,7 @@ int cursor_next(struct cursor *c, struct err *err, struct item **ret, uint32_t *
         }
         uint32_t n = c->skip < *ret_run ? (uint32_t)c->skip : *ret_run;
         c->skip -= n;
-        advance(c, n);
+        cursor_advance(c, n);
     }
     return ERR_END;
 }
@@ -340,7 +341,7 @@ int cursor_next(struct cursor *c, struct err *err, struct item **ret, uint32_t *
 void cursor_take(struct cursor *c, uint32_t n)
 {
     c->left -= n;
-    advance(c, n);
+    cursor_advance(c, n);
 }
 
 void cursor_remaining(const struct cursor *c, uint64_t *ret_limit, uint64_t *ret_offset)

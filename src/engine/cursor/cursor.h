@@ -24,18 +24,21 @@ struct cursor_options {
     bool (*refuse)(void *arg, const struct item *item);
 };
 struct cursor;
-/* The maker's items begin with a struct item. */
+/* Opens a cursor; *ret: *new*. The maker, which is copied, makes items that begin with a struct
+ * item. Returns 0, -ENOMEM, an error of a scan, or on a remote rank ERR_CANCELLED if its part of
+ * the request is done. */
 int cursor_new(const struct item_maker *maker, const struct cursor_options *o, struct err *err,
                struct cursor **ret);
-/* *ret is the item that has the next object, and *ret_run the number of objects (> 0) that can be
- * taken from it in a row. ERR_END; ERR_STALE: after cursor_pause, an item has changed. */
+/* Sets *ret to the item that has the next object, and *ret_run to the number of objects (> 0) that
+ * follow each other in it. Returns 0, ERR_END, ERR_STALE if an item has changed since cursor_pause,
+ * or an error of the maker. */
 int cursor_next(struct cursor *c, struct err *err, struct item **ret, uint32_t *ret_run);
-/* Consumes n objects of the item of the last cursor_next. The item may be freed. */
+/* Steps over n objects of the item of the last cursor_next. The item may be freed. */
 void cursor_take(struct cursor *c, uint32_t n);
-/* What is left of limit and offset. */
+/* Returns what remains of limit and offset. */
 void cursor_remaining(const struct cursor *c, uint64_t *ret_limit, uint64_t *ret_offset);
-/* Frees what was made in advance while the client is slow. In file order the current item is freed,
- * too, and recreated by the next cursor_next, unless `keep`. */
+/* Frees the items that were made in advance, because the client is slow. In file order the current
+ * item is freed, too, and recreated by the next cursor_next, unless `keep`. */
 void cursor_pause(struct cursor *c, bool keep);
 void cursor_free(struct cursor *c); /* accepts NULL */
 

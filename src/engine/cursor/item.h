@@ -24,18 +24,19 @@ struct item {
 /* After all keys. */
 #define ITEM_KEY_MAX ((__int128)1 << 120)
 
+/* Returns the number of the k-th object in the order of keys. */
 static inline uint32_t item_index(const struct item *i, uint32_t k)
 {
     return i->order ? i->order[k] : k;
 }
 
-/* A time in ns. */
+/* Returns the key of a time: ns. */
 static inline __int128 item_key_of_ts(int64_t ts, bool nano)
 {
     return ts == ITEM_NO_TS ? ITEM_NO_KEY : nano ? ts : (__int128)ts * 1000;
 }
 
-/* The key of the k-th object in the order of keys. */
+/* Returns the key of the k-th object in the order of keys. */
 static inline __int128 item_key(const struct item *i, uint32_t k)
 {
     return item_key_of_ts(i->keys[item_index(i, k)], i->nano);
@@ -52,11 +53,11 @@ struct item_order {
 void item_add_keys(struct item *item, struct scan_batch *b, const struct item_order *o);
 /* Appends times, whatever the order. */
 void item_add_times(struct item *item, struct scan_batch *b, const struct source *ts);
-/* Encode the unit and the first n keys in their order, and decode them into item->keys, which has
- * space for n. */
+/* Encodes the unit and the first n keys in their order. */
 void item_put_keys(const struct item *item, uint32_t n, struct buf *out);
+/* Decodes them into item->keys, which has space for n. */
 void item_take_keys(struct item *item, uint64_t n, struct rec *in);
-/* Creates item->order unless the objects are in the order of their keys. -ENOMEM. */
+/* Creates item->order unless the objects are in the order of their keys. Returns 0 or -ENOMEM. */
 int item_sort(struct item *item);
 
 #endif

@@ -43,7 +43,7 @@ void tools_free(struct item_tools *t)
     free(t);
 }
 
-int tools_new(struct query *q, struct item_tools **ret)
+static int tools_new(struct query *q, struct item_tools **ret)
 {
     struct item_tools *t = calloc(1, sizeof(*t));
     int rc = t ? scan_worker_new(q, &t->scan) : -ENOMEM;
@@ -55,11 +55,26 @@ int tools_new(struct query *q, struct item_tools **ret)
     return rc;
 }
 
+int maker_make(const struct item_maker *m, struct item_tools **tools, size_t position, void **ret)
+{
+    struct index *ix = query_index(m->query);
+    int rc = *tools ? 0 : tools_new(m->query, tools);
+
+    if (rc < 0)
+        return rc;
+    index_query_running(ix, 1);
+    rc = m->make(m->arg, *tools, position, ret);
+    index_query_running(ix, -1);
+    if (rc < 0)
+        tools_close_text(*tools); /* its state is undefined after an error */
+    return rc;
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* The errno with which a file cannot be read; 0 if it can be, or if only the file itself is
- * gone, so that it has changed. */
-static int unreachable(const char *path)
+/* Returns the errno with which a file cannot be read; 0 if it can be, or if only the file itself is
+ * missing, so that it has changed. */
+static int read_errno(const char *path)
 {
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -82,9 +97,9 @@ int maker_error(const struct item_maker *m, size_t position, int rc, struct err 
     const struct index_file *f = snapshot_file(query_snapshot(q), file);
     const char *name = f->name;
     bool unread = m->read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);
-    int away = unread ? unreachable(f->path) : 0;
-    if (away)
-        return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(away));
+    int error = unread ? read_errno(f->path) : 0;
+    if (error)
+        return err_set(err, ERR_STALE, "cannot read %s: %s", name, strerror(error));
     if (m->read_text && (rc == ERR_STALE || rc == -ENOENT))
         return err_set(err, ERR_STALE, "%s changed after it was indexed; its lines cannot be read",
                        name);

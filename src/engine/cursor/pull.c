@@ -1,7 +1,7 @@
-/* pull.c - requests items from other ranks. An answer consists of the texts of all items, a
- * block of facts, and the length of that block in 8 bytes. The block contains the number of
- * places and of items, counters, and for each item whether there is one, the length of its text,
- * and its facts. */
+/* pull.c - requests items from remote ranks. An answer consists of the texts of all items, a block
+ * of facts, and the length of that block in 8 bytes. The block contains the number of places and of
+ * items, counters, and for each item whether there is one, the length of its text, and its
+ * facts. */
 #include "engine/cursor/pull.h"
 
 #include <errno.h>
@@ -59,10 +59,10 @@ static int open_answer(struct buf *answer, struct reading *ret)
     return 0;
 }
 
-/* An item that has all texts of the answer may take over its memory. */
+/* An item whose text is that of the whole answer may steal its memory. */
 static int read_item(const struct item_maker *m, struct reading *r, struct pull_item *ret)
 {
-    bool there = rec_u(&r->facts);
+    bool has_item = rec_u(&r->facts);
     size_t length = rec_u(&r->facts);
     struct text bytes = rec_text(&r->facts);
     struct rec facts = rec_of(bytes);
@@ -74,9 +74,9 @@ static int read_item(const struct item_maker *m, struct reading *r, struct pull_
     r->at += length;
     ret->item = NULL;
     ret->bytes = length + bytes.len;
-    return there ? m->decode(m->arg, ret->position, &facts, text, whole ? r->answer : NULL,
-                             &ret->item)
-                 : 0;
+    return has_item ? m->decode(m->arg, ret->position, &facts, text, whole ? r->answer : NULL,
+                                &ret->item)
+                    : 0;
 }
 
 /* The answer is invalid if the rank has other places for the request than this process. */
@@ -91,7 +91,7 @@ static int read_answer(struct pull *p, struct pull_run *run, struct buf *answer)
     uint64_t count = rec_u(&r.facts);
     if (!same || count == 0 || count > run->count)
         return ERR_CORRUPT;
-    query_take_counters(p->query, &r.facts);
+    query_decode_counters(p->query, &r.facts);
     for (uint64_t i = 0; i < count && rc == 0; i++) {
         rc = read_item(p->client->maker, &r, &run->items[i]);
         run->received += rc == 0;
@@ -105,9 +105,7 @@ static int pull_run(struct pull *p, struct pull_run *run)
     struct buf request = {0}, answer = {0};
     int rc = charge_add(&charge, run->reserved);
 
-    const struct budget *b = query_budget(p->query);
-    int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
-    rec_put_i(&request, b->deadline_ns && left < 1 ? 1 : left);
+    rec_put_i(&request, query_time_left(query_budget(p->query)));
     rec_put_u(&request, p->query->place_count);
     rec_put_u(&request, run->bytes);
     rec_put_u(&request, run->count);
@@ -133,7 +131,7 @@ static void *pull_thread(void *arg)
     const struct pull_client *c = p->client;
     struct pull_run run = {.count = 0};
 
-    while (c->take(c->arg, &run)) {
+    while (c->choose(c->arg, &run)) {
         run.received = 0;
         run.rc = pull_run(p, &run);
         c->done(c->arg, &run);
@@ -143,18 +141,13 @@ static void *pull_thread(void *arg)
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-static unsigned threads_for(unsigned ranks)
-{
-    return ranks < THREADS_MIN ? THREADS_MIN : ranks > THREADS_MAX ? THREADS_MAX : ranks;
-}
-
 int pull_new(const struct pull_client *client, struct pull **ret)
 {
     struct query *q = client->maker->query;
     const struct query_far *far = query_environment(q)->far;
 
     *ret = NULL;
-    if (!far || far->answer || far->alone || !client->maker->encode)
+    if (!far || far->answer || far->local || !client->maker->encode)
         return 0;
     struct pull *p = calloc(1, sizeof(*p));
     if (!p)
@@ -164,7 +157,9 @@ int pull_new(const struct pull_client *client, struct pull **ret)
     p->far = *far;
     p->far.number = query_far_number();
     p->ranks = index_rank_count(query_index(q));
-    p->thread_max = threads_for(p->ranks);
+    p->thread_max = p->ranks < THREADS_MIN   ? THREADS_MIN
+                    : p->ranks > THREADS_MAX ? THREADS_MAX
+                                             : p->ranks;
     p->opened = calloc(p->ranks, sizeof(*p->opened));
     if (!p->opened) {
         pull_free(p);
@@ -188,7 +183,7 @@ unsigned pull_rank(const struct pull *p, size_t position)
     return rank < p->ranks ? rank : 0;
 }
 
-bool pull_add(struct pull *p)
+bool pull_add_thread(struct pull *p)
 {
     bool added = p->thread_count < p->thread_max &&
                  pthread_create(&p->threads[p->thread_count], NULL, pull_thread, p) == 0;
@@ -223,7 +218,7 @@ void pull_free(struct pull *p)
     free(p);
 }
 
-/* ---- the rank -------------------------------------------------------------------------------- */
+/* ---- the remote rank ------------------------------------------------------------------------- */
 
 int pull_read(const struct query *q, struct text request, struct pull_request *ret)
 {

@@ -13,11 +13,11 @@
  * many small items, and a job must have several of them to do. */
 #define SMALL_NS (200 * 1000ll)
 #define SMALL_FACTOR 4u
-#define CHECK_NS (20 * 1000000ll) /* interval of budget checks while other ranks work */
+#define CHECK_NS (20 * 1000000ll) /* interval of budget checks while remote ranks work */
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-/* NULL if all are in use. */
+/* Returns NULL if all are in use. */
 static struct item_tools *tools_pop(struct read_ahead *a)
 {
     return a->idle_count ? a->idle[--a->idle_count] : NULL;
@@ -42,20 +42,12 @@ static void free_idle_tools(struct read_ahead *a)
 /* Makes the item of a RUNNING slot of this thread, without the lock, and creates *tools if NULL. */
 static void run_slot(struct read_ahead *a, struct slot *slot, struct item_tools **tools)
 {
-    struct index *ix = query_index(a->maker.query);
     void *item = NULL;
 
     pthread_mutex_unlock(&a->lock);
     int64_t began = clock_mono_ns();
-    index_query_running(ix, 1);
     int rc = budget_check(query_budget(a->maker.query));
-    if (rc == 0 && !*tools)
-        rc = tools_new(a->maker.query, tools);
-    if (rc == 0)
-        rc = a->maker.make(a->maker.arg, *tools, a->positions[slot->number], &item);
-    index_query_running(ix, -1);
-    if (rc < 0 && *tools)
-        tools_close_text(*tools); /* its state is undefined after an error */
+    rc = rc < 0 ? rc : maker_make(&a->maker, tools, a->positions[slot->number], &item);
     bool small = clock_mono_ns() - began < SMALL_NS;
     pthread_mutex_lock(&a->lock);
     a->small = small;
@@ -73,7 +65,7 @@ static struct slot *slot_claim(struct read_ahead *a, struct slot *slot)
     return slot;
 }
 
-/* The first queued slot, which is RUNNING then, or NULL. */
+/* Claims the first queued slot. Returns NULL if there is none. */
 static struct slot *slot_claim_first(struct read_ahead *a)
 {
     for (uint64_t n = a->next; n < a->filled && a->queued && !a->closing; n++) {
@@ -140,7 +132,8 @@ static void submit_jobs(struct read_ahead *a)
 
 /* ---- filling and emptying the ring ----------------------------------------------------------- */
 
-static void fill(struct read_ahead *a, unsigned window)
+/* Assigns slots to the next items, `window` in total. */
+static void ring_fill(struct read_ahead *a, unsigned window)
 {
     while (a->filled < a->count && a->filled - a->next < window) {
         struct slot *slot = &a->slot[a->filled % a->slots];
@@ -160,7 +153,7 @@ static void slot_free(struct read_ahead *a, struct slot *slot)
     }
 }
 
-/* Waits until other threads have done something. */
+/* Waits until `awaited` is done, or remote ranks have made some item. */
 static void wait_for_others(struct read_ahead *a, struct slot *awaited)
 {
     a->awaited = awaited;
@@ -193,7 +186,7 @@ static void wait_until_done(struct read_ahead *a, struct slot *slot)
 }
 
 /* Frees all items that were made in advance. */
-static void drop_all(struct read_ahead *a)
+static void ring_clear(struct read_ahead *a)
 {
     a->pausing = true;
     for (uint64_t n = a->next; n < a->filled; n++) {
@@ -214,28 +207,29 @@ static void drop_all(struct read_ahead *a)
 
 /* ---- returning items ------------------------------------------------------------------------- */
 
-/* Doubles the window each time the caller returns soon, and closes it when it was away. */
+/* Doubles the window each time the caller returns within QUICK_NS, else closes it. */
 static void adapt_window(struct read_ahead *a)
 {
-    bool quick = a->handed_ns && clock_mono_ns() - a->handed_ns < QUICK_NS;
+    bool quick = a->returned_ns && clock_mono_ns() - a->returned_ns < QUICK_NS;
     unsigned larger = a->window ? a->window * 2 : 2;
     unsigned max = a->small ? a->slots : a->large_max;
 
     a->window = !quick || a->low_memory ? 0 : larger < max ? larger : max;
 }
 
-/* Waits for the next item. If there is no memory for it, what was made in advance is freed. */
+/* Waits for the next item. If there is no memory for it, frees the items made in advance and makes
+ * it again. */
 static struct slot *wait_for_next(struct read_ahead *a)
 {
     struct slot *slot = &a->slot[a->next % a->slots];
 
     adapt_window(a);
-    fill(a, a->window ? a->window : 1);
+    ring_fill(a, a->window ? a->window : 1);
     wait_until_done(a, slot);
     if (slot->rc == ERR_MEMORY_LIMIT && !a->low_memory) {
         a->low_memory = true;
-        drop_all(a);
-        fill(a, 1);
+        ring_clear(a);
+        ring_fill(a, 1);
         wait_until_done(a, slot);
     }
     return slot;
@@ -252,17 +246,17 @@ int read_ahead_next(struct read_ahead *a, struct err *err, void **ret)
         *ret = slot->item;
         slot_free(a, slot);
         a->next++;
-        fill(a, a->window);
+        ring_fill(a, a->window);
     }
     pthread_mutex_unlock(&a->lock);
-    a->handed_ns = clock_mono_ns();
+    a->returned_ns = clock_mono_ns();
     return rc < 0 ? maker_error(&a->maker, a->positions[a->next], rc, err) : 0;
 }
 
 void read_ahead_pause(struct read_ahead *a, bool repeat)
 {
     pthread_mutex_lock(&a->lock);
-    drop_all(a);
+    ring_clear(a);
     read_ahead_end_pull(a);
     free_idle_tools(a);
     if (repeat)
@@ -311,7 +305,7 @@ static int read_ahead_init(struct read_ahead *a, const size_t *positions)
     memcpy(a->positions, positions, a->count * sizeof(*positions));
     if (far && far->answer) { /* rank 0 requests only items that it is going to use */
         a->window = a->large_max;
-        a->handed_ns = clock_mono_ns();
+        a->returned_ns = clock_mono_ns();
     }
     return 0;
 }
@@ -347,7 +341,7 @@ void read_ahead_free(struct read_ahead *a)
     if (a->pull && !a->stopped)
         pull_stop(a->pull);
     a->stopped = true;
-    drop_all(a);
+    ring_clear(a);
     read_ahead_end_pull(a);
     free_idle_tools(a);
     pull_free(a->pull);

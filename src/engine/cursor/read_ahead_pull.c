@@ -1,4 +1,4 @@
-/* read_ahead_pull.c - items that other ranks make: which ones are requested, and when. */
+/* read_ahead_pull.c - items that remote ranks make: which ones are requested, and when. */
 #include "engine/cursor/read_ahead_ring.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ void slot_assign(struct read_ahead *a, struct slot *slot)
         slot_queue(a, slot);
 }
 
-/* No further requests to the rank: its items are made here. */
+/* Stops requests to the rank: this process makes its items. */
 static void rank_fail(struct read_ahead *a, unsigned rank)
 {
     a->ranks[rank] = RANK_FAILED;
@@ -48,7 +48,7 @@ void read_ahead_start_pulls(struct read_ahead *a)
 {
     if (a->remote == 0)
         return;
-    if (a->idle_pulls > 0 || pull_add(a->pull)) {
+    if (a->idle_pulls > 0 || pull_add_thread(a->pull)) {
         read_ahead_wake_pull(a);
         return;
     }
@@ -59,8 +59,8 @@ void read_ahead_start_pulls(struct read_ahead *a)
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Fills the run with the first items of one rank that may be requested now. The next item of the
- * answer may be requested always, others only while memory is left. */
-static void choose_run(struct read_ahead *a, struct pull_run *run)
+ * answer may always be requested, others only while memory is left. */
+static void fill_run(struct read_ahead *a, struct pull_run *run)
 {
     size_t bytes = a->pull_max / RUN_PART;
     bool small = a->item_bytes && a->item_bytes < PULL_SMALL_BYTES;
@@ -91,14 +91,14 @@ static void choose_run(struct read_ahead *a, struct pull_run *run)
     a->pull_bytes += reserved;
 }
 
-static bool take_run(void *arg, struct pull_run *run)
+static bool choose_run(void *arg, struct pull_run *run)
 {
     struct read_ahead *a = arg;
 
     pthread_mutex_lock(&a->lock);
     run->count = 0;
     while (!a->ending && run->count == 0) {
-        choose_run(a, run);
+        fill_run(a, run);
         if (run->count)
             break;
         a->idle_pulls++;
@@ -131,11 +131,11 @@ void read_ahead_end_run(struct read_ahead *a, const struct pull_run *run)
         a->ranks[run->rank] = run->rc < 0 && run->rc != -EXDEV ? RANK_NEW : RANK_OPEN;
     for (unsigned i = 0; i < run->received; i++)
         add_received(a, &run->items[i]);
-    bool not_there = run->rc == -EXDEV, failed = run->rc < 0 && !not_there;
+    bool needs_chunks = run->rc == -EXDEV, failed = run->rc < 0 && !needs_chunks;
 
     for (unsigned i = run->received; i < run->count; i++) {
         struct slot *slot = &a->slot[run->items[i].number % a->slots];
-        if (failed || (not_there && i == run->received))
+        if (failed || (needs_chunks && i == run->received))
             slot_queue(a, slot);
         else
             slot_make_remote(a, slot);
@@ -153,7 +153,7 @@ int read_ahead_begin_pull(struct read_ahead *a, void (*done)(void *arg, const st
     size_t part = query_budget(a->maker.query)->memory_limit / MEMORY_PART;
 
     a->pull_max = part && part < PULL_BYTES ? part : PULL_BYTES;
-    a->client = (struct pull_client){&a->maker, a, take_run, done};
+    a->client = (struct pull_client){&a->maker, a, choose_run, done};
     int rc = pull_new(&a->client, &a->pull);
     if (rc == 0 && a->pull && !(a->ranks = calloc(pull_ranks(a->pull), sizeof(*a->ranks))))
         rc = -ENOMEM;

@@ -1,5 +1,5 @@
-/* read_ahead_ring.h - the state that making items here (read_ahead.c) and having other ranks make
- * them (read_ahead_pull.c) share.
+/* read_ahead_ring.h - the state of read_ahead.c, which has pool threads make items, and of
+ * read_ahead_pull.c, which has remote ranks make them.
  *
  * Threads:   `lock` guards everything but maker, pool, positions and count, which do not change.
  *            Functions of this header are called with the lock held unless they say otherwise.
@@ -12,22 +12,23 @@
 
 #include <pthread.h>
 
-#define PULL_SMALL_BYTES ((size_t)64 << 10) /* an item of another rank below this is small */
-#define PULL_WINDOW 16u /* min. items in advance with other ranks; if small, for each rank */
+#define PULL_SMALL_BYTES ((size_t)64 << 10) /* an item of a remote rank below this is small */
+#define PULL_WINDOW 16u /* min. items in advance with remote ranks; if small, for each rank */
 
-/* REMOTE: another rank is to make it, but has no request for it yet. */
+/* QUEUED: this process is to make it. REMOTE: a remote rank is to make it, but has no request for
+ * it yet. */
 enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_REMOTE, SLOT_RUNNING, SLOT_DONE };
 struct slot {
     enum slot_state state;
     uint64_t number; /* of the item: index in `positions` */
-    void *item;
-    int rc;
-    unsigned rank; /* that makes it; 0: this process */
-    size_t bytes;  /* share of pull_bytes */
+    void *item;      /* DONE: owned by the slot; NULL: the place has none */
+    int rc;          /* DONE: 0, or why there is no item */
+    unsigned rank;   /* that makes it; 0: this process */
+    size_t bytes;    /* share of pull_bytes */
 };
 
 /* NEW: no request yet. OPENING: its first request is under way, others wait for that. FAILED: its
- * items are made here. */
+ * items are made by this process. */
 enum rank_state { RANK_NEW, RANK_OPENING, RANK_OPEN, RANK_FAILED };
 
 struct read_ahead {
@@ -49,11 +50,11 @@ struct read_ahead {
     unsigned slots;        /* max. window if they are small; item n has slot[n % slots] */
     struct slot *slot;
     unsigned queued;          /* slots that are QUEUED */
-    int64_t handed_ns;        /* time when the last item was returned; 0: none yet */
+    int64_t returned_ns;      /* time when the last item was returned; 0: none yet */
     struct item_tools **idle; /* a stack */
     unsigned idle_count;
 
-    /* items that other ranks make */
+    /* items that remote ranks make */
     struct pull *pull; /* NULL: none */
     struct pull_client client;
     pthread_cond_t pullable; /* there may be a run for a rank */
@@ -68,7 +69,7 @@ struct read_ahead {
     size_t item_bytes;       /* average size of an item; 0: not known yet */
 };
 
-/* The slot is to be made here. */
+/* Queues a slot for this process. */
 static inline void slot_queue(struct read_ahead *a, struct slot *slot)
 {
     slot->state = SLOT_QUEUED;
@@ -77,18 +78,19 @@ static inline void slot_queue(struct read_ahead *a, struct slot *slot)
 
 /* ---- read_ahead_pull.c ----------------------------------------------------------------------- */
 
-/* Sets a->pull if other ranks have chunks of the query; the lock is not held. `done` is called at
+/* Sets a->pull if remote ranks have chunks of the query; the lock is not held. `done` is called at
  * the end of a run, also without the lock. */
 int read_ahead_begin_pull(struct read_ahead *a,
                           void (*done)(void *arg, const struct pull_run *run));
-/* Adds the items that were received. The others are requested again, or queued here if the rank
- * failed. */
+/* Adds the items that were received. The others are requested again, or queued for this process if
+ * the rank failed. */
 void read_ahead_end_run(struct read_ahead *a, const struct pull_run *run);
-/* Releases the lock for a while. Returns when no rank has anything open. */
+/* Returns when no rank has the request open. Releases the lock meanwhile. */
 void read_ahead_end_pull(struct read_ahead *a);
 /* Queues a slot for the rank that has its chunk, or for this process. */
 void slot_assign(struct read_ahead *a, struct slot *slot);
-/* Ensures that REMOTE slots have a thread that pulls; otherwise they are made here. */
+/* Ensures that a thread pulls REMOTE slots. Without any thread, they are queued for this process.
+ */
 void read_ahead_start_pulls(struct read_ahead *a);
 /* Wakes one thread that pulls, which wakes the next one when it has a run. */
 void read_ahead_wake_pull(struct read_ahead *a);

@@ -31,12 +31,13 @@ void server_done(struct server *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-static int tools_pop(struct server *s, struct item_tools **ret)
+/* Returns NULL if all are in use. */
+static struct item_tools *tools_pop(struct server *s)
 {
     pthread_mutex_lock(&s->lock);
-    *ret = s->idle_count ? s->idle[--s->idle_count] : NULL;
+    struct item_tools *tools = s->idle_count ? s->idle[--s->idle_count] : NULL;
     pthread_mutex_unlock(&s->lock);
-    return *ret ? 0 : tools_new(s->maker->query, ret);
+    return tools;
 }
 
 /* Accepts NULL. */
@@ -84,16 +85,10 @@ static int add_item(struct serving *s, int rc, void *item)
 
 static int make_one(struct serving *s, size_t position)
 {
-    struct query *q = s->maker->query;
-    struct item_tools *tools = NULL;
+    struct item_tools *tools = tools_pop(s->server);
     void *item = NULL;
-    int rc = tools_pop(s->server, &tools);
+    int rc = maker_make(s->maker, &tools, position, &item);
 
-    index_query_running(query_index(q), 1);
-    rc = rc < 0 ? rc : s->maker->make(s->maker->arg, tools, position, &item);
-    index_query_running(query_index(q), -1);
-    if (rc < 0 && tools)
-        tools_close_text(tools); /* its state is undefined after an error */
     tools_push(s->server, tools);
     return add_item(s, rc, item);
 }
@@ -123,7 +118,7 @@ static int put_facts(struct server *s, const struct serving *made)
     rec_put_u(&head, s->maker->query->place_count);
     rec_put_u(&head, made->count);
     pthread_mutex_lock(&s->lock);
-    s->sent = query_put_counters(s->maker->query, &s->sent, &head); /* since the last answer */
+    s->sent = query_encode_counters(s->maker->query, &s->sent, &head); /* since the last answer */
     pthread_mutex_unlock(&s->lock);
     uint64_t length = head.len + made->facts.len;
     buf_append(made->texts, head.data, head.len);
@@ -134,7 +129,8 @@ static int put_facts(struct server *s, const struct serving *made)
     return rc;
 }
 
-/* Keeps only the items before the first one that needs chunks of other ranks. */
+/* Removes the items from the first one on that needs chunks of other ranks. Returns -EXDEV if none
+ * is left. */
 static int leave_to_rank_0(const struct query *q, struct pull_request *request)
 {
     size_t n = 0;

@@ -32,8 +32,9 @@ static int starts_batch(struct group_worker *w, struct scan_batch *b)
     return 0;
 }
 
-/* Writes, for each place with objects, its distance to the one before, and its start; then 0. */
-static void starts_put(void *arg, struct buf *out)
+/* Writes for each place with objects its distance from the one before, the number of its objects
+ * and its first time; then 0. */
+static void starts_encode(void *arg, struct buf *out)
 {
     const struct starts_scan *s = arg;
     size_t next = 0;
@@ -50,7 +51,7 @@ static void starts_put(void *arg, struct buf *out)
     rec_put_u(out, 0);
 }
 
-static int starts_take(void *arg, struct rec *in)
+static int starts_decode(void *arg, struct rec *in)
 {
     struct starts_scan *s = arg;
     uint64_t distance;
@@ -69,7 +70,7 @@ static int starts_take(void *arg, struct rec *in)
 int starts_find(struct query *q, bool times, struct err *err, struct starts *ret)
 {
     static const struct group_hooks hooks = {
-        .batch = starts_batch, .put = starts_put, .take = starts_take};
+        .batch = starts_batch, .put = starts_encode, .take = starts_decode};
     const struct scan_place *places;
     struct starts_scan scan = {.starts = ret, .places = scan_places(q, &places)};
     const struct grouping g = {.query = q,

@@ -36,7 +36,7 @@ const uint32_t *batch_few(const struct scan_batch *b, uint32_t *ret_count)
 struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, uint32_t n)
 {
     return (struct scan_batch){.chunk = c,
-                               .number = 3u << 30 | c->worker->gathered.made++,
+                               .number = BATCH_OF_PLACES | c->worker->gathered.batches++,
                                .places = places,
                                .rows = n,
                                .count = n};

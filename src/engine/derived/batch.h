@@ -16,14 +16,14 @@ extern const union no_values {
     uint32_t codes[SCAN_BATCH];
 } no_values;
 
-/* Returns the row of the chunk. */
+/* Returns the row of the chunk that a row of the batch is. */
 static inline uint32_t batch_place(const struct scan_batch *b, uint32_t row)
 {
     return b->places ? b->places[row] : b->first + row;
 }
 
-/* Makes a batch of n rows of the chunk, ascending, all of which are selected. Values that were read
- * for other batches are no longer valid. */
+/* Returns a batch of n rows of the chunk, ascending, all of which are selected. Values that were
+ * read for other batches are no longer valid. */
 struct scan_batch batch_of_places(struct scan_chunk *c, const uint32_t *places, uint32_t n);
 
 /* batch_row returns the j-th selected row. batch_is_valid returns true if a row has a value;

@@ -32,9 +32,8 @@ static inline bool batch_times_of(const struct batch_times *t, uint32_t row, int
     if (!batch_is_valid(t->ts_valid, row))
         return false;
     *ret_ts = *ret_te = time_in(t->ts[row], t->ts_nano, true);
-    if (batch_is_valid(t->dur_valid, row) &&
-        __builtin_add_overflow(*ret_ts, time_in(t->dur[row], t->dur_nano, true), ret_te))
-        *ret_te = t->dur[row] < 0 ? INT64_MIN : INT64_MAX;
+    if (batch_is_valid(t->dur_valid, row))
+        *ret_te = add_clamped(*ret_ts, time_in(t->dur[row], t->dur_nano, true));
     return true;
 }
 

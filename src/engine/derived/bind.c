@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const struct derived derived_null;
+static const struct column_kind derived_null;
 
 int bind_null(struct bound *b)
 {
@@ -23,10 +23,10 @@ int bind_null(struct bound *b)
     return 0;
 }
 
-int bind_integers(struct bound *b, const struct derived *row, enum scan_shape shape, int64_t min,
-                  int64_t max)
+int bind_integers(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
+                  int64_t min, int64_t max)
 {
-    b->kind = row;
+    b->kind = kind;
     b->shape = shape;
     b->min = min;
     b->max = max;
@@ -41,12 +41,12 @@ enum scan_shape shape_of_entries(const struct column_entry *entry, uint32_t entr
     return entries ? SHAPE_TEXT : SHAPE_NULL;
 }
 
-int bind_dictionary(struct bound *b, const struct derived *row, enum scan_shape shape,
+int bind_dictionary(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
                     const struct column_entry *entry, uint32_t entries)
 {
     if (shape == SHAPE_NULL)
         return bind_null(b);
-    b->kind = row;
+    b->kind = kind;
     b->shape = shape;
     b->entry = entry;
     b->entries = entries;
@@ -85,7 +85,7 @@ struct bound *source_bind(struct scan_worker *w, const struct source *s)
     struct bound *b = bound_at(w, s);
 
     if (worker_fails(w, b ? 0 : -ENOMEM))
-        return &nothing; /* shared, because a null source is never written to */
+        return &nothing; /* shared by all threads: a null column is never written to */
     if (b->serial != w->serial) {
         forget_chunk(b);
         if (worker_fails(w, s->kind->bind(w, b)))
@@ -118,7 +118,6 @@ bool bound_times(const struct bound *ts, const struct bound *dur, int64_t *ret_f
     int64_t longest =
         dur->shape == SHAPE_TIME && dur->max > 0 ? time_in(dur->max, dur->nano, true) : 0;
     *ret_from = time_in(ts->min, ts->nano, true);
-    if (__builtin_add_overflow(time_in(ts->max, ts->nano, true), longest, ret_to))
-        *ret_to = INT64_MAX;
+    *ret_to = add_clamped(time_in(ts->max, ts->nano, true), longest);
     return true;
 }

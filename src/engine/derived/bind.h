@@ -11,22 +11,22 @@
 
 /* ---- kinds of columns, each in the file of its name ------------------------------------------ */
 
-extern const struct derived derived_column, derived_dur, derived_te, derived_bytes, derived_host,
-    derived_file, derived_cmd, derived_exec, derived_rank, derived_trace, derived_bucket;
+extern const struct column_kind derived_column, derived_dur, derived_te, derived_bytes,
+    derived_host, derived_file, derived_cmd, derived_exec, derived_rank, derived_trace,
+    derived_bucket;
 
 /* ---- bind.c ---------------------------------------------------------------------------------- */
 
-/* Makes all rows null. */
+/* Makes all rows null. Returns 0, as the next ones, for the caller to return. */
 int bind_null(struct bound *b);
+/* Binds to integers between min and max, which `kind` reads. */
+int bind_integers(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
+                  int64_t min, int64_t max);
+/* Binds to codes, which `kind` reads, of entries, which are borrowed. */
+int bind_dictionary(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
+                    const struct column_entry *entry, uint32_t entries);
 /* Binds part i to the same chunk, and sets b->part[i]. */
 struct bound *bind_part(struct scan_worker *w, struct bound *b, unsigned i);
-/* Binds to integers between min and max, which `row` reads. */
-int bind_integers(struct bound *b, const struct derived *row, enum scan_shape shape, int64_t min,
-                  int64_t max);
-
-/* Binds to codes, which `row` reads, of entries, which are borrowed. */
-int bind_dictionary(struct bound *b, const struct derived *row, enum scan_shape shape,
-                    const struct column_entry *entry, uint32_t entries);
 enum scan_shape shape_of_entries(const struct column_entry *entry, uint32_t entries);
 
 /* ---- stored.c -------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ int64_t *whole_alloc(struct scan_worker *w, struct bound *b, uint64_t **ret_vali
 /* Binds to these integers. */
 int bind_whole(struct bound *b, int64_t min, int64_t max);
 
-/* ---- other.c, merged.c ----------------------------------------------------------------------- */
+/* ---- other.c and merged.c -------------------------------------------------------------------- */
 
 /* Binds to the values of a path in the column "@other". */
 int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
@@ -76,12 +76,17 @@ void *lane_begin(struct lane *l, const struct scan_batch *batch);
 bool lane_end(struct lane *l, const struct scan_batch *batch, const void *values);
 /* Clears bits beyond the rows of the batch. Returns NULL if all others are set. */
 const uint64_t *lane_valid(const struct scan_batch *batch, uint64_t *mask);
-/* Sets null rows to 0. */
-static inline void clear_nulls(const struct scan_batch *batch, const uint64_t *valid, int64_t *out)
+/* Sets the integers or keys of null rows to 0. valid NULL: no row is null. */
+static inline void clear_nulls(const struct scan_batch *batch, const uint64_t *valid, void *out)
 {
+    uint64_t *values = out;
+
     for (uint32_t i = 0; valid && i < batch->rows; i++)
-        out[i] = batch_is_valid(valid, i) ? out[i] : 0;
+        values[i] = batch_is_valid(valid, i) ? values[i] : 0;
 }
+/* Sets the codes of null rows. valid NULL: no row is null. */
+void set_null_codes(const struct scan_batch *batch, const uint64_t *valid, uint32_t null,
+                    uint32_t *codes);
 /* Returns the bitmap after the 64-bit values in the memory of a lane. */
 static inline uint64_t *lane_mask(const void *values)
 {

@@ -9,6 +9,12 @@ static int64_t bucket_base(const struct bound *b)
     return (int64_t)(b->source->origin_ns / (b->nano ? 1 : 1000));
 }
 
+/* Returns the start of the bucket of a time, relative to the base. */
+static int64_t bucket_floor(int64_t value, int64_t base, int64_t step)
+{
+    return (int64_t)floor_to((__int128)value - base, step);
+}
+
 /* Times are mostly in order, so the bucket of the row before is tried first. */
 static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
@@ -22,10 +28,8 @@ static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int6
         int64_t start = time_in(starts[i], ts->nano, b->nano);
         if (start < from || start >= to) {
             value = bucket_floor(start, base, b->step);
-            if (__builtin_add_overflow(value, base, &from))
-                from = value < 0 ? INT64_MIN : INT64_MAX;
-            if (__builtin_add_overflow(from, b->step, &to))
-                to = from < 0 ? INT64_MIN : INT64_MAX;
+            from = add_clamped(value, base);
+            to = add_clamped(from, b->step);
         }
         out[i] = value;
     }
@@ -50,15 +54,13 @@ static bool bucket_steps(struct scan_batch *batch, struct bound *b, const uint64
 
 static const int64_t *bucket_zero(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
-    (void)batch;
-    (void)b;
-    (void)out;
+    (void)batch, (void)b, (void)out;
     return no_values.integers;
 }
 
 static int bind_bucket(struct scan_worker *w, struct bound *b)
 {
-    static const struct derived all_in_one = {.i64 = bucket_zero};
+    static const struct column_kind all_in_one = {.i64 = bucket_zero};
     const struct source *s = b->source;
 
     if (s->interval_ns <= 0) {
@@ -79,5 +81,5 @@ static int bind_bucket(struct scan_worker *w, struct bound *b)
         bucket_floor(time_in(ts->max, ts->nano, b->nano), bucket_base(b), b->step));
 }
 
-const struct derived derived_bucket = {
+const struct column_kind derived_bucket = {
     .bind = bind_bucket, .i64 = bucket_i64, .steps = bucket_steps};

@@ -42,4 +42,4 @@ static int bind_bytes(struct scan_worker *w, struct bound *b)
                                    : bind_merged(w, b, all, NULL, covered);
 }
 
-const struct derived derived_bytes = {.parts = {"=bytes"}, .bind = bind_bytes};
+const struct column_kind derived_bytes = {.parts = {"=bytes"}, .bind = bind_bytes};

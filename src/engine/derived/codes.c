@@ -134,18 +134,6 @@ bool scan_same_codes(struct scan_chunk *c, const struct source *a, const struct 
     return x->codes_of && x->codes_of == y->codes_of;
 }
 
-static void null_codes(const struct scan_batch *batch, const struct bound *b, const uint64_t *valid,
-                       uint32_t *out)
-{
-    for (uint32_t at = 0; valid && at < batch->rows; at += 64) {
-        uint64_t missing = ~valid[at / 64];
-        if (batch->rows - at < 64)
-            missing &= ((uint64_t)1 << (batch->rows - at)) - 1;
-        for (; missing; missing &= missing - 1)
-            out[at + (uint32_t)__builtin_ctzll(missing)] = b->code_count - 1;
-    }
-}
-
 static void range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     const uint64_t *valid, step = (uint64_t)b->step;
@@ -157,7 +145,7 @@ static void range_codes(struct scan_batch *batch, struct bound *b, uint32_t *out
         for (uint32_t i = 0; step != 1 && i < batch->rows; i++)
             out[i] = (uint32_t)(((uint64_t)values[i] - (uint64_t)b->min) / step);
     }
-    null_codes(batch, b, valid, out);
+    set_null_codes(batch, valid, b->code_count - 1, out);
 }
 
 const uint32_t *batch_codes(struct scan_batch *batch, const struct source *s)
@@ -185,30 +173,23 @@ const uint32_t *batch_codes(struct scan_batch *batch, const struct source *s)
 
 /* ---- keys of rows ---------------------------------------------------------------------------- */
 
-static void zero_nulls(const uint64_t *valid, uint32_t rows, uint64_t *keys)
-{
-    for (uint32_t i = 0; valid && i < rows; i++) {
-        if (!(valid[i / 64] >> i % 64 & 1))
-            keys[i] = QUERY_KEY_NULL;
-    }
-}
-
+/* Keys of null rows are QUERY_KEY_NULL, which is 0. */
 static int integer_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys)
 {
     const uint64_t *valid;
     const int64_t *values = bound_i64(batch, b, &valid);
     int rc = 0;
-    bool plain = key_fits(b->min) && key_fits(b->max) && !b->nano;
+    bool all_fit = key_fits(b->min) && key_fits(b->max) && !b->nano;
     enum key_tag tag = b->shape == SHAPE_TIME   ? KEY_US
                        : b->shape == SHAPE_BOOL ? KEY_BOOL
                                                 : KEY_INT;
-    for (uint32_t i = 0; i < batch->rows && plain; i++)
+    for (uint32_t i = 0; i < batch->rows && all_fit; i++)
         keys[i] = key_make(tag, values[i]);
-    for (uint32_t j = 0; rc == 0 && j < batch->count && !plain; j++) {
-        uint32_t i = batch->select ? batch->select[j] : j;
+    for (uint32_t j = 0; rc == 0 && j < batch->count && !all_fit; j++) {
+        uint32_t i = batch_row(batch, j);
         rc = key_of_integer(batch->chunk->query, b, values[i], &keys[i]);
     }
-    zero_nulls(valid, batch->rows, keys);
+    clear_nulls(batch, valid, keys);
     return rc;
 }
 
@@ -219,10 +200,10 @@ static int double_keys(struct scan_batch *batch, struct bound *b, uint64_t *keys
     int rc = 0;
 
     for (uint32_t j = 0; rc == 0 && j < batch->count; j++) {
-        uint32_t i = batch->select ? batch->select[j] : j;
+        uint32_t i = batch_row(batch, j);
         rc = key_of_f64(batch->chunk->query, values[i], &keys[i]);
     }
-    zero_nulls(valid, batch->rows, keys);
+    clear_nulls(batch, valid, keys);
     return rc;
 }
 

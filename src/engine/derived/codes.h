@@ -13,8 +13,9 @@ const uint64_t *bound_keys(struct scan_batch *batch, struct bound *b); /* as bat
 
 /* ---- dense.c --------------------------------------------------------------------------------- */
 
-/* Sets dense_*. exactly: only values that occur, even if few rows are selected. Returns -EDOM if
- * the source has no stored integers, their range is too large, or few rows are selected. */
+/* Numbers the distinct values of the chunk: sets b->dense_*. exactly: only values that occur are
+ * numbered, and even if few rows are selected. Returns 0, -EDOM if the source has no stored
+ * integers, their range is too large, or (unless exactly) few rows are selected; or an error. */
 int bound_dense(struct scan_worker *w, struct bound *b, bool exactly);
 /* For scan_codes and batch_codes: codes are the numbers of bound_dense. Returns -EDOM as
  * bound_dense, and if there are more than `limit` codes. */

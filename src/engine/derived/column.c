@@ -20,4 +20,4 @@ static int bind_named(struct scan_worker *w, struct bound *b)
     return 0;
 }
 
-const struct derived derived_column = {.bind = bind_named};
+const struct column_kind derived_column = {.bind = bind_named};

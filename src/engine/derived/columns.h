@@ -23,13 +23,13 @@ struct source;
 /* Sets *ret to the source of a path, borrowed from the query; equal paths have the same source.
  * Must not be called while a scan runs. Returns 0 or -ENOMEM. */
 int query_source(struct query *q, struct text path, const struct source **ret);
-/* Returns a source of times: floor((ts - origin) / interval) * interval, null for objects without
- * ts. interval_ns 0: all objects, with a ts or not, are in bucket 0. */
+/* Sets *ret to a new source of times: floor((ts - origin) / interval) * interval, null for objects
+ * without ts. interval_ns 0: all objects, with a ts or not, are in bucket 0. */
 int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_ns,
                         const struct source **ret);
-/* Returns a new source that groups by fewer keys: all keys that are not in `kept` (one key each,
- * after group_table_place; borrowed while the query scans) become QUERY_KEY_OTHERS. kept NULL:
- * the key of a number is query_key_bin of its power of two; other values become
+/* Sets *ret to a new source with the values of `s` that groups by fewer keys: all keys that are not
+ * in `kept` (one key each, after group_table_place; borrowed while the query scans) become
+ * QUERY_KEY_OTHERS. kept NULL: the key of a number is that of query_key_bin; other values become
  * QUERY_KEY_OTHERS. Null stays null. Only batch_keys and batch_codes accept the source. Must not
  * be called while a scan runs. */
 struct group_table;
@@ -53,8 +53,8 @@ enum scan_shape {
 
 enum scan_shape scan_shape(struct scan_chunk *c, const struct source *s);
 bool scan_is_nano(struct scan_chunk *c, const struct source *s); /* SHAPE_TIME in ns */
-/* Sets bounds of the chunk's values, not always tight. Returns false if the shape is not SHAPE_INT,
- * SHAPE_TIME or SHAPE_BOOL. */
+/* Sets limits of the chunk's values, which are not always tight. Returns false if the shape is not
+ * SHAPE_INT, SHAPE_TIME or SHAPE_BOOL. */
 bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, int64_t *ret_max);
 /* Returns true if all selected rows of the chunk have the same key, which may be null. */
 bool scan_constant(struct scan_chunk *c, const struct source *s, uint64_t *ret_key);

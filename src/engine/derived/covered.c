@@ -30,21 +30,10 @@ int covered_new(struct query *q, uint32_t chunks, struct covered **ret)
     return 0;
 }
 
-size_t covered_bytes(const struct covered *c)
-{
-    return c->bytes;
-}
-
 const uint64_t *covered_bits(const struct covered *c, uint32_t chunk)
 {
     return chunk < c->chunks && c->first[chunk] != COVERED_NO_ROWS ? c->bits + c->first[chunk]
                                                                    : NULL;
-}
-
-/* Adds an owner. */
-static void covered_keep(struct covered *c)
-{
-    atomic_fetch_add(&c->owners, 1);
 }
 
 void covered_drop(struct covered *c)
@@ -59,15 +48,15 @@ void covered_drop(struct covered *c)
 /* ---- cache ----------------------------------------------------------------------------------- */
 
 enum { SLOTS = 1024, LOCKS = 16 };
-#define KEPT_BYTES (16u << 20)
+#define CACHE_BYTES (16u << 20)
 
 struct covered_slot {
-    uint32_t file;    /* index_file.id */
-    uint64_t version; /* of its chunks */
-    struct covered *covered;
+    uint32_t file;           /* index_file.id */
+    uint64_t version;        /* of its chunks */
+    struct covered *covered; /* the cache is one of its owners; NULL: the slot is free */
 };
 struct covered_cache {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;             /* for all below */
     struct covered_slot slots[SLOTS]; /* by file % SLOTS */
     unsigned next;                    /* the slot to evict next */
     size_t bytes;
@@ -86,7 +75,7 @@ static void clear_slot(struct covered_cache *c, struct covered_slot *slot)
 {
     if (!slot->covered)
         return;
-    c->bytes -= covered_bytes(slot->covered);
+    c->bytes -= slot->covered->bytes;
     covered_drop(slot->covered);
     slot->covered = NULL;
 }
@@ -116,7 +105,7 @@ static struct covered *cache_get(struct covered_cache *c, const struct index_fil
     pthread_mutex_lock(&c->lock);
     if (slot->covered && slot->file == file->id && slot->version == version_of(file)) {
         found = slot->covered;
-        covered_keep(found);
+        atomic_fetch_add(&found->owners, 1);
     }
     pthread_mutex_unlock(&c->lock);
     return found;
@@ -125,24 +114,23 @@ static struct covered *cache_get(struct covered_cache *c, const struct index_fil
 static void cache_put(struct covered_cache *c, const struct index_file *file, struct covered *found)
 {
     struct covered_slot *slot = &c->slots[file->id % SLOTS];
-    size_t bytes = covered_bytes(found);
 
-    if (bytes > KEPT_BYTES)
+    if (found->bytes > CACHE_BYTES)
         return;
     pthread_mutex_lock(&c->lock);
     clear_slot(c, slot);
-    while (c->bytes + bytes > KEPT_BYTES)
+    while (c->bytes + found->bytes > CACHE_BYTES)
         clear_slot(c, &c->slots[c->next++ % SLOTS]);
     *slot = (struct covered_slot){file->id, version_of(file), found};
-    covered_keep(found);
-    c->bytes += bytes;
+    atomic_fetch_add(&found->owners, 1);
+    c->bytes += found->bytes;
     pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
 struct covered_files {
-    pthread_mutex_t lock[LOCKS]; /* of file % LOCKS: one worker finds, the others wait */
+    pthread_mutex_t lock[LOCKS]; /* of file % LOCKS: one worker searches, the others wait */
     uint32_t count;
     struct covered *of[]; /* by position in the snapshot; NULL: not used yet */
 };
@@ -153,7 +141,7 @@ void covered_files_free(struct covered_files *f, struct budget *budget)
         return;
     for (uint32_t i = 0; i < f->count; i++) {
         if (f->of[i])
-            budget_release(budget, covered_bytes(f->of[i]));
+            budget_release(budget, f->of[i]->bytes);
         covered_drop(f->of[i]);
     }
     for (unsigned i = 0; i < LOCKS; i++)
@@ -162,7 +150,7 @@ void covered_files_free(struct covered_files *f, struct budget *budget)
 }
 
 /* Returns NULL without memory. */
-static struct covered_files *files_of(struct query *q)
+static struct covered_files *covered_files_of(struct query *q)
 {
     pthread_mutex_lock(&q->lock);
     struct covered_files *f = q->covered;
@@ -186,7 +174,7 @@ static int covered_of_file(struct query *q, uint32_t position, struct covered **
     int rc = 0;
 
     if (found) {
-        rc = budget_charge(q->budget, covered_bytes(found));
+        rc = budget_charge(q->budget, found->bytes);
         if (rc < 0)
             covered_drop(found);
     } else {
@@ -237,13 +225,12 @@ bool covered_by_others(const struct query *q, size_t position)
 int covered_rows(struct scan_worker *w, const uint64_t **ret)
 {
     uint32_t file = w->chunk.place.file;
-    struct covered_files *files;
     int rc = 0;
 
     *ret = NULL;
     if (!chunk_counts_items(w->chunk.view))
         return 0;
-    files = files_of(w->query);
+    struct covered_files *files = covered_files_of(w->query);
     if (!files)
         return -ENOMEM;
     pthread_mutex_lock(&files->lock[file % LOCKS]);

@@ -26,7 +26,7 @@
 struct covered {
     atomic_uint owners;
     uint32_t chunks;
-    size_t bytes;
+    size_t bytes;  /* of memory */
     size_t *first; /* by chunk: position in `bits`, COVERED_NO_ROWS: no call is covered */
     uint64_t *bits;
 };
@@ -34,7 +34,6 @@ struct covered {
 /* Makes a *new* one with one owner and no covered calls; charged to the query's budget. Returns 0,
  * ERR_MEMORY_LIMIT or -ENOMEM. */
 int covered_new(struct query *q, uint32_t chunks, struct covered **ret);
-size_t covered_bytes(const struct covered *c);
 /* Returns a bit for each row of a chunk, or NULL if no call of it is covered. */
 const uint64_t *covered_bits(const struct covered *c, uint32_t chunk);
 void covered_drop(struct covered *c);

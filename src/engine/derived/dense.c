@@ -11,16 +11,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define SPAN_MAX 65536u
-
-static bool may_be_dense(const struct bound *b)
-{
-    return b->stored && b->shape == SHAPE_INT &&
-           (uint64_t)b->column.max - (uint64_t)b->column.min < SPAN_MAX;
-}
-
-/* In a narrower range the distances are the codes: unused codes cost less than numbering values. */
-enum { SPAN_DENSE = 8 };
+/* Number of integers from the minimum to the maximum. Up to SPAN_DENSE, the distances are the
+ * codes: unused codes cost less than numbering values. */
+enum { SPAN_DENSE = 8, SPAN_MAX = 65536 };
 
 /* Replaces distances by numbers, in the order of first occurrence. numbers: number + 1 by distance,
  * 0 = none yet. */
@@ -75,30 +68,31 @@ static int spread_codes(struct scan_worker *w, const struct bound *b, uint32_t *
 int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
 {
     uint32_t rows = w->chunk.rows, value_count = rows - b->column.nulls, count = 0;
+    uint64_t distance = (uint64_t)b->column.max - (uint64_t)b->column.min;
     int rc = 0;
 
     if (b->dense_count)
         return 0;
-    if (!may_be_dense(b) || !(w->chunk.many || exactly))
+    if (!b->stored || b->shape != SHAPE_INT || distance >= SPAN_MAX || !(w->chunk.many || exactly))
         return -EDOM;
-    uint32_t span = (uint32_t)((uint64_t)b->column.max - (uint64_t)b->column.min) + 1;
+    uint32_t span = (uint32_t)distance + 1;
     uint32_t *codes = grow_to(&b->dense_codes, ((size_t)rows + 64) * sizeof(*codes));
     uint32_t *numbers = grow_to(&b->dense_numbers, span * sizeof(*numbers));
     int64_t *values = grow_to(&b->dense_values, span * sizeof(*values));
     if (!codes || !numbers || !values)
         return -ENOMEM;
     memset(numbers, 0, span * sizeof(*numbers));
-    bool all = span <= SPAN_DENSE && !exactly;
-    for (; all && count < span; count++)
+    bool by_distance = span <= SPAN_DENSE && !exactly;
+    for (; by_distance && count < span; count++)
         values[count] = b->column.min + (int64_t)count;
     for (uint32_t first = 0, n; first < value_count; first += n) {
-        uint32_t *some = codes + b->column.nulls + first;
+        uint32_t *part = codes + b->column.nulls + first;
         n = value_count - first < SCAN_BATCH ? value_count - first : SCAN_BATCH;
-        rc = column_read_distances(w->chunk.view, &b->column, first, n, some);
+        rc = column_read_distances(w->chunk.view, &b->column, first, n, part);
         if (rc < 0)
             return rc;
-        if (!all)
-            count = number_rows(some, n, b->column.min, count, numbers, values);
+        if (!by_distance)
+            count = number_rows(part, n, b->column.min, count, numbers, values);
     }
     rc = b->column.nulls ? spread_codes(w, b, codes, count) : 0;
     b->dense_count = rc < 0 ? 0 : count;
@@ -107,25 +101,25 @@ int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
 
 int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
 {
-    struct bound *of = b->kind->of_part ? b->part[0] : b;
-    int rc = bound_dense(w, of, false);
+    struct bound *stored = b->kind->of_part ? b->part[0] : b;
+    int rc = bound_dense(w, stored, false);
 
-    if (rc < 0 || of->dense_count >= limit)
+    if (rc < 0 || stored->dense_count >= limit)
         return rc < 0 ? rc : -EDOM;
-    const int64_t *values = of->dense_values.data;
-    uint64_t *keys = grow_to(&b->key_table, (of->dense_count + 1ul) * sizeof(*keys));
+    const int64_t *values = stored->dense_values.data;
+    uint64_t *keys = grow_to(&b->key_table, (stored->dense_count + 1ul) * sizeof(*keys));
     if (!keys)
         return -ENOMEM;
-    for (uint32_t i = 0; i < of->dense_count && rc == 0; i++) {
+    for (uint32_t i = 0; i < stored->dense_count && rc == 0; i++) {
         int64_t value = values[i];
-        bool has_value = b == of || b->kind->of_part(b, value, &value);
+        bool has_value = b == stored || b->kind->of_part(b, value, &value);
         keys[i] = QUERY_KEY_NULL;
         rc = has_value ? key_of_i64(w->query, value, &keys[i]) : 0;
         keys[i] = fold_key(w->query, b->source, keys[i]);
     }
-    keys[of->dense_count] = QUERY_KEY_NULL;
-    b->code_count = rc < 0 ? UINT32_MAX : of->dense_count + 1;
-    b->codes_of = of;
+    keys[stored->dense_count] = QUERY_KEY_NULL;
+    b->code_count = rc < 0 ? UINT32_MAX : stored->dense_count + 1;
+    b->codes_of = stored;
     return rc;
 }
 

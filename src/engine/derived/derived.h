@@ -1,13 +1,13 @@
-/* derived.h - the implementation of columns: a source is a column that the query uses, a bound is
- * the source in the current chunk of a worker.
+/* derived.h - the implementation of columns: a source is a column that the query uses; struct bound
+ * is a source bound to the current chunk of a worker, as a name is bound to a value.
  *
  * Used by:   filter/, within and covered calls; answers use columns.h.
- * Path:      source_of adds a source to the query. Its kind (struct derived, see the table in
+ * Path:      source_of adds a source to the query. Its kind (struct column_kind, see the table in
  *            source.c) has a function that decides, once a chunk, how its values are computed
  *            there, and sets bound.kind to the kind whose functions read them. bound_* call these a
  *            batch at a time and keep the values in lanes until the next batch (lanes.c). No other
- *            function depends on the kinds. To add one, write a file with its struct derived, and
- *            add a line in source.c.
+ *            function depends on the kinds. To add one, write a file with its struct column_kind,
+ *            and add a line in source.c.
  * Errors:    the worker keeps the first one: see columns.h.
  * Memory:    sources: the query's arena; the memory of a bound is kept from chunk to chunk until
  *            bound_free.
@@ -26,9 +26,10 @@ enum { PARTS_MAX = 4 };
  * memory for the values of a batch, followed by a bitmap (lane_mask). They set and return it, or
  * return values that exist already; they also set `few` of their lane. A function is NULL if the
  * kind never has a shape that needs it. */
-struct derived {
+struct column_kind {
     /* The columns that it is computed from; "=dur": the stored column of this name. */
     const char *parts[PARTS_MAX];
+    /* Sets the members of `b` for the current chunk; they begin as those of a null column. */
     int (*bind)(struct scan_worker *w, struct bound *b);
     /* For INT, TIME and BOOL; sets b->i64.valid. */
     const int64_t *(*i64)(struct scan_batch *batch, struct bound *b, int64_t *out);
@@ -51,14 +52,14 @@ struct source {
     unsigned id;      /* position in scan_worker.bound */
     struct text path; /* as requested */
     struct path_info info;
-    const struct derived *kind;
-    const struct source *part[PARTS_MAX];
-    __int128 interval_ns, origin_ns; /* of a bucket */
-    bool exact;                      /* `path` is the name of a stored column */
-    bool own;                        /* it has one user only, and is not found by its path */
-    bool folded;                     /* see fold.c */
-    const struct group_table *kept;
-    struct source *next;
+    const struct column_kind *kind;
+    const struct source *part[PARTS_MAX]; /* sources of kind->parts */
+    __int128 interval_ns, origin_ns;      /* of a bucket */
+    bool exact;                           /* `path` is the name of a stored column */
+    bool unlisted;                        /* it has one user only, and is not found by its path */
+    bool folded;                          /* groups by fewer keys: see fold.c */
+    const struct group_table *kept;       /* folded: see query_source_folded */
+    struct source *next;                  /* in query.sources */
 };
 
 /* The values of a source in one batch (scan_batch.number). */
@@ -70,11 +71,11 @@ struct lane {
     const uint64_t *valid;
 };
 
-/* A source in the current chunk of the worker. */
+/* A source bound to the current chunk of the worker. */
 struct bound {
     const struct source *source;
-    uint64_t serial; /* of the chunk it was bound to; 0 = never */
-    const struct derived *kind;
+    uint64_t serial; /* scan_worker.serial of the chunk that it is bound to; 0: none yet */
+    const struct column_kind *kind;
     enum scan_shape shape;
     bool nano, nulls; /* nulls: some row may be null */
     int64_t min, max; /* INT, TIME, BOOL: every value is between them (not always tight) */
@@ -123,14 +124,15 @@ static inline bool bound_is_integer(const struct bound *b)
 struct source *source_of(struct query *q, struct text path);
 /* Returns a new source with the path of `like`, with these parts and this kind (NULL: the same
  * kind). It is not found by its path. Returns NULL as source_of does, and if `like` is NULL. */
-struct source *source_like(struct query *q, const struct source *like, const struct derived *kind,
-                           const struct source *first, const struct source *second);
+struct source *source_like(struct query *q, const struct source *like,
+                           const struct column_kind *kind, const struct source *first,
+                           const struct source *second);
 
 /* ---- sources in a chunk ---------------------------------------------------------------------- */
 
 /* Never returns NULL: on errors, all rows of the chunk are null. */
 struct bound *source_bind(struct scan_worker *w, const struct source *s);
-/* Sets bounds of the chunk's times in ns. Returns false if no object has a time. */
+/* Sets limits of the chunk's times in ns. Returns false if no object has a time. */
 bool bound_times(const struct bound *ts, const struct bound *dur, int64_t *ret_from,
                  int64_t *ret_to);
 /* Returns an entry of the dictionary of a TEXT or MIXED source; code < entries. */

@@ -5,16 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-enum { DUR, PH, BAD }; /* parts; BAD: the dur of the line is too large to be stored */
-enum { IS_X, TABLE };  /* in bound.own */
-enum is_x { X_SOME, X_ALL, X_NONE };
+enum { DUR, PH, BAD };    /* parts; BAD: the dur of the line is too large to be stored */
+enum { X_ROWS, X_CODES }; /* in bound.own: an enum x_rows; a bit for each code of ph that means X */
+enum x_rows { X_SOME, X_ALL, X_NONE };
 
 /* ---- rows without dur ------------------------------------------------------------------------ */
-
-static enum is_x is_x(const struct bound *b)
-{
-    return *(const enum is_x *)b->own[IS_X].data;
-}
 
 /* Marks the rows whose dur is 0 if it is missing: X events, except for those whose dur was too
  * large to be stored (because a clock was set back). */
@@ -23,12 +18,12 @@ static void mark_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
     struct bound *ph = b->part[PH], *bad = b->part[BAD];
     uint64_t is_bad[SCAN_WORDS];
 
-    if (is_x(b) == X_ALL)
+    if (*(const enum x_rows *)b->own[X_ROWS].data == X_ALL)
         memset(mask, 0xFF, SCAN_WORDS * 8);
     else if (ph->shape == SHAPE_INT) /* a null row is 0 */
         kernels()->range_i64(bound_i64(batch, ph, NULL), batch->rows, 1, 1, mask);
     else
-        kernels()->table_u32(bound_codes(batch, ph), batch->rows, b->own[TABLE].data,
+        kernels()->table_u32(bound_codes(batch, ph), batch->rows, b->own[X_CODES].data,
                              ph->entries + 1, mask);
     if (bad->shape != SHAPE_BOOL)
         return;
@@ -37,8 +32,8 @@ static void mark_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
         mask[i] &= ~is_bad[i];
 }
 
-/* Returns true if a row that may be selected has no dur. */
-static bool needs_x(const struct scan_batch *batch, const uint64_t *valid)
+/* Returns true if a row that may be selected is not in `valid`, so that its ph is needed. */
+static bool lacks_dur(const struct scan_batch *batch, const uint64_t *valid)
 {
     const uint64_t *interest = batch->chunk->worker->interest;
     const uint32_t last = (batch->rows - 1) / 64;
@@ -58,7 +53,7 @@ static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
     memset(valid, 0xFF, sizeof(valid));
     if (dur->nulls)
         stored_valid(batch, dur->stored, valid);
-    if (!needs_x(batch, valid))
+    if (!lacks_dur(batch, valid))
         return;
     mark_x(batch, b, x);
     for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
@@ -81,7 +76,7 @@ static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t
     if (stored && stored->nulls > 0)
         stored_valid(batch, stored, mask);
     b->i64.few = batch->mask && batch->chunk->worker->interest;
-    if (needs_x(batch, mask)) {
+    if (lacks_dur(batch, mask)) {
         mark_x(batch, b, x);
         for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
             mask[i] |= x[i];
@@ -93,10 +88,10 @@ static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t
 /* ---- binding --------------------------------------------------------------------------------- */
 
 /* Finds the entries of ph that mean an X event. */
-static int find_x(struct scan_worker *w, struct bound *b, struct bound *ph, enum is_x *ret)
+static int find_x(struct scan_worker *w, struct bound *b, struct bound *ph, enum x_rows *ret)
 {
     uint32_t hits = 0, words = ph->entries / 32 + 1,
-             *table = grow_to(&b->own[TABLE], words * sizeof(*table));
+             *table = grow_to(&b->own[X_CODES], words * sizeof(*table));
 
     if (!table)
         return -ENOMEM;
@@ -115,7 +110,7 @@ static int find_x(struct scan_worker *w, struct bound *b, struct bound *ph, enum
 static int bind_dur(struct scan_worker *w, struct bound *b)
 {
     struct bound *dur = bind_part(w, b, DUR);
-    enum is_x *x = grow_to(&b->own[IS_X], sizeof(*x));
+    enum x_rows *x = grow_to(&b->own[X_ROWS], sizeof(*x));
     int rc = x ? 0 : -ENOMEM;
 
     if (dur->shape != SHAPE_NULL && !dur->nulls)
@@ -139,5 +134,5 @@ static int bind_dur(struct scan_worker *w, struct bound *b)
                          stored && dur->max > 0 ? dur->max : 0);
 }
 
-const struct derived derived_dur = {
+const struct column_kind derived_dur = {
     .parts = {"=dur", "ph", "@bad_dur"}, .bind = bind_dur, .i64 = dur_i64, .zeros = dur_zeros};

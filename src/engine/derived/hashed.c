@@ -1,5 +1,5 @@
-/* hashed.c - the columns host, file, cmd, exec: names of hashes. Old traces have the
- * names themselves in other columns, or only the host of the process.
+/* hashed.c - the columns host, file, cmd, exec: names of hashes. Old traces have the names
+ * themselves in other columns, or only the host of the process.
  *
  * Each is computed from a list of columns: in each row, the first of them that is not null decides.
  * If the chunk has only one of them, and its hashes have the same names in all processes, its codes
@@ -12,12 +12,10 @@
 
 #include <errno.h>
 
-enum { PID, FIRST };     /* parts: the pid, then the columns in order of precedence */
-enum { KIND_NONE = -1 }; /* of a column without hashes */
-enum { ENTRIES };        /* in bound.own */
-enum {
-    FALLBACK = PARTS_MAX
-}; /* used as the number of a column: the host is taken from the process */
+enum { PID, FIRST };           /* parts: the pid, then the columns in order of precedence */
+enum { KIND_NONE = -1 };       /* of a column without hashes */
+enum { ENTRIES };              /* in bound.own */
+enum { FALLBACK = PARTS_MAX }; /* in place of the number of a column: the host of the process */
 
 /* One search among the names of a file costs about as much as resolving LOOKUP_COST names in a
  * sequential pass. So after 1 / LOOKUP_COST of them have been searched, all are resolved, unless
@@ -32,7 +30,7 @@ static const struct {
               {"args.cmd_hash", INDEX_SH},
               {"args.exec_hash", INDEX_SH}};
 
-/* The columns of a chunk that the names come from, and the pid. */
+/* The columns of a chunk that the names are found by, and the pid. */
 struct inputs {
     struct bound *pid; /* the pid is unknown unless its shape is SHAPE_INT */
     struct bound *column[PARTS_MAX];
@@ -43,11 +41,12 @@ struct inputs {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(uint32_t kind, uint32_t hash)
+static uint64_t resolved_hash(uint32_t kind, uint32_t hash)
 {
     return (uint64_t)hash * 4 + kind;
 }
 
+/* Clears the names if they are those of another file. */
 static void forget_other_file(struct scan_worker *w)
 {
     if (w->resolved_file == w->chunk.file)
@@ -63,7 +62,8 @@ static const struct resolved_name *find_resolved(const struct scan_worker *w, ui
 {
     const struct hash_index *x = &w->resolved_index;
 
-    for (struct hash_match m = hash_index_find(x, hash_of(kind, hash)); hash_index_next(x, &m);) {
+    for (struct hash_match m = hash_index_find(x, resolved_hash(kind, hash));
+         hash_index_next(x, &m);) {
         const struct resolved_name *r = &w->resolved.at[m.position];
         if (r->hash == hash && r->kind == kind)
             return r;
@@ -77,7 +77,7 @@ static int add_resolved(struct scan_worker *w, uint32_t kind, uint32_t hash, uin
     int rc = vec_push(&w->resolved, {kind, hash, name, by_process});
 
     return rc < 0 ? rc
-                  : hash_index_add(&w->resolved_index, hash_of(kind, hash),
+                  : hash_index_add(&w->resolved_index, resolved_hash(kind, hash),
                                    (uint32_t)w->resolved.count - 1);
 }
 
@@ -108,8 +108,8 @@ static int resolve_one(struct scan_worker *w, enum index_name_kind kind, uint32_
     return add_resolved(w, kind, hash, name, by_process);
 }
 
-/* Finds the name of a hash in the current file. The worker keeps it. Returns NULL without
- * memory. */
+/* Returns the name of a hash in the current file, borrowed from the worker until the next call.
+ * Returns NULL without memory. */
 static const struct resolved_name *resolve_hash(struct scan_worker *w, enum index_name_kind kind,
                                                 uint32_t hash)
 {
@@ -171,7 +171,7 @@ static int kind_of(const struct source *s)
 
 static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *in)
 {
-    bool all = false; /* the last column has a value in all rows, so later ones are not needed */
+    bool all = false; /* a column has a value in every row, so those after it are not needed */
 
     *in = (struct inputs){.pid = bind_part(w, b, PID)};
     for (unsigned i = FIRST; i < PARTS_MAX && b->source->part[i] && !all; i++) {
@@ -222,25 +222,27 @@ struct row_names {
 static int add_entry(struct row_names *r, unsigned column, uint32_t code, int64_t pid)
 {
     struct scan_worker *w = r->worker;
-    struct column_entry own = {0};
+    struct column_entry name = {0};
     bool by_process, has_name = true;
     int rc = 0;
 
-    if (column == FALLBACK) { /* all processes of the file with this pid have the same host */
+    if (column == FALLBACK) { /* it is known if all processes with this pid have the same host */
         uint32_t host = only_host_of_pid(w->query, w->chunk.file, pid);
         has_name = host != INDEX_NO_TEXT;
-        own = has_name ? text_entry(w, host) : own;
+        name = has_name ? text_entry(w, host) : name;
     } else {
         struct column_entry e = bound_entry(w, r->in->column[column], code);
         /* The pid of the row is known, even if it is none (INT64_MIN). */
-        rc = translate_entry(w, r->in->kind[column], &e, pid, true, &own, &by_process);
+        rc = translate_entry(w, r->in->kind[column], &e, pid, true, &name, &by_process);
     }
     if (rc == 0)
         rc = vec_push(&r->entry_of, has_name ? (uint32_t)r->entries.count : CODED_NULL);
-    return rc < 0 || !has_name ? rc : vec_push(&r->entries, own);
+    return rc < 0 || !has_name ? rc : vec_push(&r->entries, name);
 }
 
-static int code_of(struct row_names *r, unsigned column, uint32_t code, int64_t pid, uint32_t *ret)
+/* Sets *ret to the code of the name of a row: that of a code of a column, for a process. */
+static int find_code(struct row_names *r, unsigned column, uint32_t code, int64_t pid,
+                     uint32_t *ret)
 {
     const uint64_t keys[] = {(uint64_t)pid, (uint64_t)column << 32 | code};
     uint32_t before = r->table.count;
@@ -273,9 +275,9 @@ static int code_batch(struct row_names *r, struct scan_batch *batch, uint32_t *o
         out[row] = CODED_NULL;
         /* Values without hashes are the same in all processes: one key for all pids. */
         if (i < in->count)
-            rc = code_of(r, i, codes[i][row], in->kind[i] == KIND_NONE ? 0 : pid, &out[row]);
+            rc = find_code(r, i, codes[i][row], in->kind[i] == KIND_NONE ? 0 : pid, &out[row]);
         else if (in->fallback && has_pid)
-            rc = code_of(r, FALLBACK, 0, pid, &out[row]);
+            rc = find_code(r, FALLBACK, 0, pid, &out[row]);
     }
     return rc < 0 ? rc : r->worker->error;
 }
@@ -319,9 +321,9 @@ static int bind_hashed(struct scan_worker *w, struct bound *b)
     return code_rows(w, b, &in);
 }
 
-const struct derived derived_host = {.parts = {"pid", "=args.hhash", "=args.hostname"},
-                                     .bind = bind_hashed};
-const struct derived derived_file = {.parts = {"pid", "=args.fhash", "=args.fname", "=args.path"},
-                                     .bind = bind_hashed};
-const struct derived derived_cmd = {.parts = {"pid", "=args.cmd_hash"}, .bind = bind_hashed};
-const struct derived derived_exec = {.parts = {"pid", "=args.exec_hash"}, .bind = bind_hashed};
+const struct column_kind derived_host = {.parts = {"pid", "=args.hhash", "=args.hostname"},
+                                         .bind = bind_hashed};
+const struct column_kind derived_file = {
+    .parts = {"pid", "=args.fhash", "=args.fname", "=args.path"}, .bind = bind_hashed};
+const struct column_kind derived_cmd = {.parts = {"pid", "=args.cmd_hash"}, .bind = bind_hashed};
+const struct column_kind derived_exec = {.parts = {"pid", "=args.exec_hash"}, .bind = bind_hashed};

@@ -30,9 +30,9 @@ int key_of_bool(int64_t value, uint64_t *ret);
  * are invalid. */
 void key_encode(struct query *q, uint64_t key, struct buf *out);
 int key_decode(struct query *q, struct rec *r, uint64_t *ret);
-/* Returns true if it is called with this kind and hash for the first time. */
+/* Returns true if it is called with this kind and hash for the first time in the query. */
 bool keys_mark(struct query *q, unsigned kind, uint32_t hash);
-/* Inline functions for values that fit into a key (key_fits). */
+/* A key is a tag in the top 4 bits, and below it the value, if it fits (key_fits), or an id. */
 #define KEY_SHIFT 60
 enum key_tag { KEY_INT = 1, KEY_US, KEY_NS, KEY_TEXT, KEY_STORED, KEY_BOOL };
 static inline bool key_fits(int64_t v)

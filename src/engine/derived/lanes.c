@@ -32,6 +32,18 @@ bool lane_end(struct lane *l, const struct scan_batch *batch, const void *values
     return true;
 }
 
+void set_null_codes(const struct scan_batch *batch, const uint64_t *valid, uint32_t null,
+                    uint32_t *codes)
+{
+    for (uint32_t at = 0; valid && at < batch->rows; at += 64) {
+        uint64_t missing = ~valid[at / 64];
+        if (batch->rows - at < 64)
+            missing &= ((uint64_t)1 << (batch->rows - at)) - 1;
+        for (; missing; missing &= missing - 1)
+            codes[at + (uint32_t)__builtin_ctzll(missing)] = null;
+    }
+}
+
 const uint64_t *lane_valid(const struct scan_batch *batch, uint64_t *mask)
 {
     uint32_t words = batch->rows / 64;

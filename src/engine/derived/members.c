@@ -12,7 +12,7 @@ static void skip_blanks(struct members *j)
 }
 
 /* Reads a string as written, including its quotes. */
-static bool take_string(struct members *j, struct text *ret)
+static bool read_string(struct members *j, struct text *ret)
 {
     const char *begin = j->at;
 
@@ -27,7 +27,8 @@ static bool take_string(struct members *j, struct text *ret)
     return true;
 }
 
-static bool take_nested(struct members *j)
+/* Skips an object or an array. */
+static bool skip_nested(struct members *j)
 {
     struct text ignored;
     int depth = 0;
@@ -36,7 +37,7 @@ static bool take_nested(struct members *j)
         if (j->at >= j->end)
             return false;
         if (*j->at == '"') {
-            if (!take_string(j, &ignored))
+            if (!read_string(j, &ignored))
                 return false;
             continue;
         }
@@ -46,7 +47,8 @@ static bool take_nested(struct members *j)
     return true;
 }
 
-static bool take_value(struct members *j, struct text *ret)
+/* Reads a value as written. */
+static bool read_value(struct members *j, struct text *ret)
 {
     const char *begin = j->at;
     struct text string;
@@ -54,10 +56,10 @@ static bool take_value(struct members *j, struct text *ret)
     if (j->at >= j->end)
         return false;
     if (*j->at == '"') {
-        if (!take_string(j, &string))
+        if (!read_string(j, &string))
             return false;
     } else if (*j->at == '{' || *j->at == '[') {
-        if (!take_nested(j))
+        if (!skip_nested(j))
             return false;
     } else {
         while (j->at < j->end && *j->at != ',' && *j->at != '}' && *j->at != ']' &&
@@ -121,11 +123,11 @@ bool members_next(struct members *j, struct text *ret_name, struct text *ret_val
         return false;
     j->at++;
     skip_blanks(j);
-    if (!take_string(j, &key) || !decode_string(j, key, ret_name))
+    if (!read_string(j, &key) || !decode_string(j, key, ret_name))
         return false;
     skip_blanks(j);
     if (j->at >= j->end || *j->at++ != ':')
         return false;
     skip_blanks(j);
-    return take_value(j, ret_value);
+    return read_value(j, ret_value);
 }

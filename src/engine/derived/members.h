@@ -1,5 +1,5 @@
-/* members.h - the members of the objects in "@other": {"args.x":1,"args.y":"text"}, in the form in
- * which src/column writes them. */
+/* members.h - the members of the objects in the column "@other": {"args.x":1,"args.y":"text"}, as
+ * src/column writes them. */
 #ifndef DFTRACERD_ENGINE_DERIVED_MEMBERS_H
 #define DFTRACERD_ENGINE_DERIVED_MEMBERS_H
 

@@ -16,10 +16,11 @@ struct memo {
     uint32_t host;
     bool used;
 };
+/* To find the ranks of rows: bound.own[STATE]. */
 struct ranks {
     const struct rank_table *table;
-    uint32_t *host_ids; /* by code of the host */
-    struct memo memo[MEMO];
+    uint32_t *host_ids;     /* text ids by code of the host */
+    struct memo memo[MEMO]; /* by hash of (pid, host) */
 };
 
 /* Returns INT64_MIN if the process has no rank. */
@@ -82,7 +83,7 @@ static int read_host_ids(struct scan_worker *w, struct bound *host, struct grow 
     return 0;
 }
 
-/* Computes the ranks of all rows of the chunk, so that their bounds are exact. */
+/* Computes the ranks of all rows of the chunk, so that their minimum and maximum are exact. */
 static int bind_chunk(struct scan_worker *w, struct bound *b)
 {
     uint32_t rows = w->chunk.rows, found = 0;
@@ -146,7 +147,7 @@ static bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
 static int bind_pids(struct scan_worker *w, struct bound *b, const struct rank_table *table,
                      uint32_t host)
 {
-    static const struct derived by_pid = {.i64 = rank_of_pids, .of_part = rank_of_pid};
+    static const struct column_kind by_pid = {.i64 = rank_of_pids, .of_part = rank_of_pid};
     const struct bound *pid = b->part[PID];
     bool one = pid->min == pid->max;
     const int64_t *pids = one ? &pid->min : pid->dense_values.data;
@@ -214,4 +215,5 @@ static int bind_rank(struct scan_worker *w, struct bound *b)
     return bind_integers(b, &derived_rank, SHAPE_INT, table->min, table->max);
 }
 
-const struct derived derived_rank = {.parts = {"pid", "host"}, .bind = bind_rank, .i64 = rank_i64};
+const struct column_kind derived_rank = {
+    .parts = {"pid", "host"}, .bind = bind_rank, .i64 = rank_i64};

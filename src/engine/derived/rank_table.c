@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CHECKED = 1024 }; /* processes between two checks of the budget */
+enum { PROCESSES_CHECKED = 1024 }; /* processes between two checks of the budget */
 
 struct rank_entry {
     int64_t pid, rank;
@@ -50,7 +50,7 @@ static int make_table(struct query *q, struct rank_table **ret)
     for (uint32_t i = 0; rc == 0 && i < snapshot_file_count(q->snapshot); i++) {
         const struct index_file *file = snapshot_file(q->snapshot, i);
         for (uint32_t k = 0; rc == 0 && k < file->process_count; k++) {
-            rc = k % CHECKED ? 0 : budget_check(q->budget);
+            rc = k % PROCESSES_CHECKED ? 0 : budget_check(q->budget);
             if (rc == 0 && file->processes[k].rank != INT64_MIN)
                 rc = add_rank(q, t, i, &file->processes[k]);
         }

@@ -13,7 +13,7 @@ struct rank_table {
     VEC(struct rank_entry) entries; /* sorted by (pid, host, file) */
     int64_t min, max;               /* of all ranks */
 };
-/* Returns the table of the query, borrowed, which is made for the first worker that needs it.
+/* Sets *ret to the table of the query, borrowed, which is made for the first worker that needs it.
  * Returns 0, -ENOMEM or an error of the budget. */
 int rank_table_of(struct query *q, const struct rank_table **ret);
 void rank_table_free(struct rank_table *t);

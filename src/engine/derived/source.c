@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct derived *const kinds[] = {
+static const struct column_kind *const kinds[] = {
     [PATH_COLUMN] = &derived_column, [PATH_DUR] = &derived_dur,       [PATH_TE] = &derived_te,
     [PATH_BYTES] = &derived_bytes,   [PATH_HOST] = &derived_host,     [PATH_FILE] = &derived_file,
     [PATH_CMD] = &derived_cmd,       [PATH_EXEC] = &derived_exec,     [PATH_RANK] = &derived_rank,
@@ -14,7 +14,7 @@ static const struct derived *const kinds[] = {
 static struct source *find_source(struct query *q, struct text path, bool exact)
 {
     for (struct source *s = q->sources; s; s = s->next) {
-        if (!s->own && s->exact == exact && text_eq(s->path, path))
+        if (!s->unlisted && s->exact == exact && text_eq(s->path, path))
             return s;
     }
     return NULL;
@@ -34,7 +34,8 @@ static struct source *source_add(struct query *q, struct text path)
     return s;
 }
 
-/* Returns the source of a stored column by its exact name: no other meaning of the name counts. */
+/* Returns the source of the stored column with this name, which may mean another column in a query.
+ */
 static struct source *source_stored(struct query *q, struct text column)
 {
     const struct known_column *known = known_column(column);
@@ -68,14 +69,17 @@ struct source *source_of(struct query *q, struct text path)
 {
     struct source *s = find_source(q, path, false);
 
-    if (s || !(s = source_add(q, path)) || path_resolve(s->path, &q->arena, &s->info) < 0)
-        return q->arena.error ? NULL : s;
-    add_parts(q, s);
+    if (!s) {
+        s = source_add(q, path);
+        if (s && path_resolve(s->path, &q->arena, &s->info) == 0)
+            add_parts(q, s);
+    }
     return q->arena.error ? NULL : s;
 }
 
-struct source *source_like(struct query *q, const struct source *like, const struct derived *kind,
-                           const struct source *first, const struct source *second)
+struct source *source_like(struct query *q, const struct source *like,
+                           const struct column_kind *kind, const struct source *first,
+                           const struct source *second)
 {
     struct source *s = like ? source_add(q, like->path) : NULL;
 
@@ -83,13 +87,13 @@ struct source *source_like(struct query *q, const struct source *like, const str
         return NULL;
     s->info = like->info;
     s->kind = kind ? kind : like->kind;
-    s->own = true;
+    s->unlisted = true;
     s->part[0] = first;
     s->part[1] = second;
     return s;
 }
 
-/* For answers, which may read clipped times. Filters use source_of(). */
+/* For answers, which read clipped times if the query clips. Filters use source_of(). */
 int query_source(struct query *q, struct text path, const struct source **ret)
 {
     const struct source *clipped = within_source(q, path);
@@ -107,7 +111,7 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
         return q->arena.error;
     s->info = (struct path_info){.kind = PATH_BUCKET, .time = true};
     s->kind = &derived_bucket;
-    s->own = true;
+    s->unlisted = true;
     s->interval_ns = interval_ns;
     s->origin_ns = origin_ns;
     *ret = s;
@@ -117,18 +121,18 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
 int query_source_folded(struct query *q, const struct source *s, const struct group_table *kept,
                         const struct source **ret)
 {
-    struct source *own = source_add(q, s->path);
+    struct source *folded = source_add(q, s->path);
 
-    if (!own)
+    if (!folded)
         return q->arena.error;
-    struct source *next = own->next;
-    unsigned id = own->id;
-    *own = *s;
-    own->next = next;
-    own->id = id;
-    own->own = own->folded = true;
-    own->kept = kept;
-    *ret = own;
+    struct source *next = folded->next;
+    unsigned id = folded->id;
+    *folded = *s;
+    folded->next = next;
+    folded->id = id;
+    folded->unlisted = folded->folded = true;
+    folded->kept = kept;
+    *ret = folded;
     return 0;
 }
 

@@ -1,16 +1,10 @@
 /* spans.c - unions of time intervals: which of them an interval overlaps, and how long. */
 #include "engine/derived/spans.h"
+#include "engine/derived/times.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-    int64_t c;
-
-    return __builtin_add_overflow(a, b, &c) ? (a < 0 ? INT64_MIN : INT64_MAX) : c;
-}
 
 static int64_t subtract_clamped(int64_t a, int64_t b)
 {
@@ -64,8 +58,8 @@ static size_t sorted_prefix(const struct span *s, size_t n)
     return i;
 }
 
-/* Spans that were united before are sorted, so only later ones have to be. */
-static int sort_part(struct span *s, size_t n, struct budget *b)
+/* Sorts spans whose first part is often sorted: those that were united before. */
+static int sort_appended(struct span *s, size_t n, struct budget *b)
 {
     size_t half = sorted_prefix(s, n);
 
@@ -108,7 +102,7 @@ static int sort_by_scope(struct span *s, size_t n, size_t scopes, struct budget 
         first[s[i].scope + 1]++;
     rc = rc < 0 ? rc : partition_scopes(s, n, first, scopes);
     for (size_t k = 0; k < scopes && rc == 0; k++)
-        rc = sort_part(s + first[k], first[k + 1] - first[k], b);
+        rc = sort_appended(s + first[k], first[k + 1] - first[k], b);
     free(first);
     return rc;
 }
@@ -127,7 +121,7 @@ static int sort_spans(struct span *s, size_t n, struct budget *b)
         return rc;
     for (size_t i = 0; i < n; i++)
         last = s[i].scope > last ? s[i].scope : last;
-    rc = last > 0 && last < n ? sort_by_scope(s, n, last + 1, b) : sort_part(s, n, b);
+    rc = last > 0 && last < n ? sort_by_scope(s, n, last + 1, b) : sort_appended(s, n, b);
     budget_release(b, bytes);
     return rc;
 }
@@ -159,7 +153,7 @@ void spans_measure(struct span *s, size_t n)
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-/* Returns true if the whole span is before this time. */
+/* Returns true if the whole span ends before this time. */
 static inline bool is_past(const struct span *s, int64_t ts)
 {
     return s->hi > s->lo ? s->hi <= ts : s->lo < ts;

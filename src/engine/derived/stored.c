@@ -86,21 +86,14 @@ void stored_valid(struct scan_batch *batch, const struct column *c, uint64_t *ma
 static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
     const struct column *c = &b->column;
-    const uint32_t null = c->entries;
     uint64_t valid[SCAN_WORDS];
 
     b->codes.few = read_values(batch, c, LANE_CODES, out);
     if (batch->chunk->worker->error)
         return out;
-    if (c->nulls > 0)
+    if (c->nulls > 0) {
         stored_valid(batch, c, valid);
-    for (uint32_t at = 0; c->nulls > 0 && at < batch->rows; at += 64) {
-        uint32_t end = batch->rows - at < 64 ? batch->rows - at : 64;
-        uint64_t missing = ~valid[at / 64];
-        if (end < 64)
-            missing &= ((uint64_t)1 << end) - 1;
-        for (; missing; missing &= missing - 1)
-            out[at + (uint32_t)__builtin_ctzll(missing)] = null;
+        set_null_codes(batch, valid, c->entries, out);
     }
     for (uint32_t i = 0; b->remap && i < batch->rows; i++)
         out[i] = b->remap[out[i]];
@@ -114,10 +107,10 @@ static void valid_as_stored(struct scan_batch *batch, struct bound *b, uint64_t 
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-static const struct derived derived_stored = {
+static const struct column_kind derived_stored = {
     .i64 = stored_i64, .f64 = stored_f64, .codes = stored_codes, .valid = valid_as_stored};
 /* Rows may also be null because their code is mapped to null. */
-static const struct derived derived_remapped = {.codes = stored_codes};
+static const struct column_kind derived_remapped = {.codes = stored_codes};
 
 int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c)
 {

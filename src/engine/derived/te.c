@@ -4,15 +4,6 @@
 
 enum { TS, DUR }; /* parts */
 
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    if (!__builtin_add_overflow(a, b, &sum))
-        return sum;
-    return a < 0 ? INT64_MIN : INT64_MAX;
-}
-
 static const int64_t *te_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
 {
     struct bound *ts = b->part[TS], *dur = b->part[DUR];
@@ -50,4 +41,4 @@ static int bind_te(struct scan_worker *w, struct bound *b)
                          add_clamped(time_in(ts->max, ts->nano, b->nano), longest));
 }
 
-const struct derived derived_te = {.parts = {"ts", "dur"}, .bind = bind_te, .i64 = te_i64};
+const struct column_kind derived_te = {.parts = {"ts", "dur"}, .bind = bind_te, .i64 = te_i64};

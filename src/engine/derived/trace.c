@@ -5,9 +5,7 @@
 
 static const uint32_t *trace_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
 {
-    (void)batch;
-    (void)b;
-    (void)out;
+    (void)batch, (void)b, (void)out;
     return no_values.codes;
 }
 
@@ -23,4 +21,4 @@ static int bind_trace(struct scan_worker *w, struct bound *b)
     return bind_dictionary(b, &derived_trace, SHAPE_TEXT, e, 1);
 }
 
-const struct derived derived_trace = {.bind = bind_trace, .codes = trace_codes};
+const struct column_kind derived_trace = {.bind = bind_trace, .codes = trace_codes};

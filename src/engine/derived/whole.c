@@ -29,7 +29,7 @@ static const uint32_t *coded_codes(struct scan_batch *batch, struct bound *b, ui
 int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry *entry,
                size_t entries)
 {
-    static const struct derived derived_coded = {.codes = coded_codes};
+    static const struct column_kind derived_coded = {.codes = coded_codes};
     struct column_entry *own = grow_to(&b->own[ENTRIES], (entries + 1) * sizeof(*own));
     uint32_t *codes = b->own[CODES].data, rows = w->chunk.rows, nulls = 0;
 
@@ -85,7 +85,7 @@ static const int64_t *whole_i64(struct scan_batch *batch, struct bound *b, int64
 
 int bind_whole(struct bound *b, int64_t min, int64_t max)
 {
-    static const struct derived derived_whole = {.i64 = whole_i64};
+    static const struct column_kind derived_whole = {.i64 = whole_i64};
 
     return bind_integers(b, &derived_whole, SHAPE_INT, min, max);
 }

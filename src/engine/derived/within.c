@@ -48,7 +48,7 @@ void within_part_of(const struct query *q, const uint64_t *thread, struct within
 
 /* A cursor over the rows of a batch. For the current row: its times, the spans of its scope, and
  * the position of the first span that it overlaps. */
-struct walk {
+struct overlap_cursor {
     const struct query *query;
     struct batch_times times;
     const uint64_t *keys[3]; /* of the scope, by row */
@@ -59,34 +59,34 @@ struct walk {
     size_t first; /* in part.spans */
 };
 
-static struct walk walk_begin(struct scan_batch *b)
+static struct overlap_cursor overlap_begin(struct scan_batch *b)
 {
     const struct within *in = b->chunk->query->within;
-    struct walk walk = {.query = b->chunk->query, .times = batch_times(b, in->ts, in->dur)};
+    struct overlap_cursor o = {.query = b->chunk->query, .times = batch_times(b, in->ts, in->dur)};
 
     for (unsigned i = 0; i < in->width; i++)
-        walk.keys[i] = batch_keys(b, in->keys[i]);
-    return walk;
+        o.keys[i] = batch_keys(b, in->keys[i]);
+    return o;
 }
 
 /* Returns false if the row has no time, or overlaps no span of its scope. */
-static bool walk_overlaps(struct walk *walk, uint32_t row)
+static bool overlap_find(struct overlap_cursor *o, uint32_t row)
 {
-    uint64_t changed = !walk->has_scope;
+    uint64_t changed = !o->has_scope;
 
-    if (!batch_times_of(&walk->times, row, &walk->ts, &walk->te))
+    if (!batch_times_of(&o->times, row, &o->ts, &o->te))
         return false;
-    for (unsigned i = 0; i < walk->query->within->width; i++) {
-        changed |= walk->scope[i] ^ walk->keys[i][row];
-        walk->scope[i] = walk->keys[i][row];
+    for (unsigned i = 0; i < o->query->within->width; i++) {
+        changed |= o->scope[i] ^ o->keys[i][row];
+        o->scope[i] = o->keys[i][row];
     }
     if (changed) {
-        within_part_of(walk->query, walk->scope, &walk->part);
-        walk->first = 0;
+        within_part_of(o->query, o->scope, &o->part);
+        o->first = 0;
     }
-    walk->has_scope = true;
-    walk->first = spans_find(walk->part.spans, walk->part.count, walk->first, walk->ts, walk->te);
-    return walk->first < walk->part.count;
+    o->has_scope = true;
+    o->first = spans_find(o->part.spans, o->part.count, o->first, o->ts, o->te);
+    return o->first < o->part.count;
 }
 
 /* ---- filtering ------------------------------------------------------------------------------- */
@@ -141,12 +141,12 @@ bool within_skips(struct scan_worker *w)
 
 void within_select(struct scan_batch *b, uint64_t *mask)
 {
-    struct walk walk = walk_begin(b);
+    struct overlap_cursor o = overlap_begin(b);
     uint64_t left[SCAN_WORDS] = {0};
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        left[row / 64] |= (uint64_t)walk_overlaps(&walk, row) << row % 64;
+        left[row / 64] |= (uint64_t)overlap_find(&o, row) << row % 64;
     }
     memcpy(mask, left, sizeof(left));
 }
@@ -157,19 +157,18 @@ void within_select(struct scan_batch *b, uint64_t *mask)
 static const int64_t *clip_times(struct scan_batch *batch, struct bound *b, bool start,
                                  int64_t *out)
 {
-    struct walk walk = walk_begin(batch);
+    struct overlap_cursor o = overlap_begin(batch);
 
     memset(out, 0, batch->rows * sizeof(*out));
     for (uint32_t j = 0; j < batch->count; j++) {
         uint32_t row = batch_row(batch, j);
-        if (!walk_overlaps(&walk, row))
+        if (!overlap_find(&o, row))
             continue;
-        int64_t lo = walk.part.spans[walk.first].lo;
-        out[row] = start
-                       ? (walk.ts > lo ? walk.ts : lo)
-                       : spans_clip(walk.part.spans, walk.part.count, walk.first, walk.ts, walk.te);
+        int64_t lo = o.part.spans[o.first].lo;
+        out[row] = start ? (o.ts > lo ? o.ts : lo)
+                         : spans_clip(o.part.spans, o.part.count, o.first, o.ts, o.te);
     }
-    b->i64.valid = start ? walk.times.ts_valid : walk.times.dur_valid;
+    b->i64.valid = start ? o.times.ts_valid : o.times.dur_valid;
     clear_nulls(batch, b->i64.valid, out);
     b->i64.few = true; /* only selected rows were computed */
     return out;
@@ -204,5 +203,5 @@ static int bind_clipped(struct scan_worker *w, struct bound *b)
     return bind_integers(b, b->source->kind, SHAPE_TIME, from, to < from ? from : to);
 }
 
-const struct derived within_clipped_ts = {.bind = bind_clipped, .i64 = clip_ts};
-const struct derived within_clipped_dur = {.bind = bind_clipped, .i64 = clip_dur};
+const struct column_kind within_clipped_ts = {.bind = bind_clipped, .i64 = clip_ts};
+const struct column_kind within_clipped_dur = {.bind = bind_clipped, .i64 = clip_dur};

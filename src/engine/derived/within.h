@@ -37,7 +37,7 @@ struct within { /* filled by within_open */
     struct group_table scopes;
     VEC(struct span) spans; /* sorted by scope */
     VEC(size_t) first;      /* by scope: position in `spans`; one more at the end */
-    bool ready;
+    bool ready;             /* the spans are complete; before, scans are not filtered by them */
 };
 
 void within_free(struct within *w);
@@ -65,6 +65,6 @@ int64_t within_length(const struct within_part *p, size_t *hint, int64_t ts, int
 const struct source *within_source(const struct query *q, struct text path);
 
 /* Kinds of the clipped ts and dur. Their parts are the stored ts and dur. */
-extern const struct derived within_clipped_ts, within_clipped_dur;
+extern const struct column_kind within_clipped_ts, within_clipped_dur;
 
 #endif

@@ -32,12 +32,8 @@ static int add_list(struct bins *b, struct sample *s)
     for (uint32_t i = 0; i < s->n; i++)
         ranks[i] = i + 1;
     int rc = sample_ranks(s, ranks, s->n, s->kind == SAMPLE_NANO, 0, 0, v);
-    for (uint32_t i = 0; i < s->n && rc == 0; i++) {
-        double value = v[i].type == VALUE_TIME  ? (double)v[i].wide / 1000
-                       : v[i].type == VALUE_INT ? (double)v[i].i
-                                                : v[i].d;
-        bins_add(b, sketch_bin(value), 1);
-    }
+    for (uint32_t i = 0; i < s->n && rc == 0; i++)
+        bins_add(b, sketch_bin(value_double(&v[i], 0)), 1);
     return rc;
 }
 
@@ -50,14 +46,9 @@ static void add_pages(struct bins *b, const struct sample_pages *p)
     if (p->tiny)
         sketch_each_bin(p->tiny, bins_add, b);
     for (unsigned i = 0; i < SAMPLE_OCTAVES * SAMPLE_PAGE; i++) {
-        unsigned octave = i / SAMPLE_PAGE, bin = i % SAMPLE_PAGE;
-        uint64_t count = (p->page[octave] ? p->page[octave][bin] : 0) +
-                         (p->wide[octave] ? p->wide[octave][bin] : 0);
-        uint64_t bits = (i + SAMPLE_BASE) << 45;
-        double lowest;
-        memcpy(&lowest, &bits, sizeof(lowest));
+        uint64_t count = sample_bin_count(p, i / SAMPLE_PAGE, i % SAMPLE_PAGE);
         if (count)
-            bins_add(b, sketch_bin(lowest), count);
+            bins_add(b, sample_sketch_bin(i), count);
     }
 }
 

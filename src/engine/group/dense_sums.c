@@ -27,7 +27,7 @@ struct sums {
     uint64_t weight, rows;
 };
 struct dense_sums {
-    unsigned counter; /* the first accumulator with slots, which may count rows */
+    unsigned row_counter; /* the first accumulator with slots, which may count rows */
     uint32_t group[SCAN_BATCH];
     struct sums sums[]; /* by accumulator */
 };
@@ -49,7 +49,7 @@ int dense_sums_new(const struct group_set *set, struct dense_sums **ret)
     *ret = calloc(1, sizeof(**ret) + set->acc_count * sizeof(struct sums));
     if (!*ret)
         return -ENOMEM;
-    (*ret)->counter = first;
+    (*ret)->row_counter = first;
     return 0;
 }
 
@@ -67,9 +67,10 @@ bool dense_sums_usable(const struct group_worker *w, unsigned set, unsigned acc)
     return w->dense_sums[set] && is_summed(s->accs[acc].spec) && s->map.table.count < SLOTS_MAX;
 }
 
-unsigned dense_sums_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set)
+unsigned dense_sums_row_counter(const struct group_worker *w, const struct scan_batch *b,
+                                unsigned set)
 {
-    unsigned acc = w->dense_sums[set] ? w->dense_sums[set]->counter : 0;
+    unsigned acc = w->dense_sums[set] ? w->dense_sums[set]->row_counter : 0;
 
     if (!w->dense_sums[set] || !dense_sums_usable(w, set, acc))
         return UINT_MAX;
@@ -79,13 +80,13 @@ unsigned dense_sums_counter(const struct group_worker *w, const struct scan_batc
 
 /* ---- flushing -------------------------------------------------------------------------------- */
 
-static void clear_dense_sums(struct kernel_sum *slot, size_t n)
+static void clear_slots(struct kernel_sum *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         slot[i] = (struct kernel_sum){.min = INT32_MAX, .inverted_max = INT32_MAX};
 }
 
-static struct int_moments int_moments_of(const struct kernel_sum *two, bool nano)
+static struct int_moments slot_moments(const struct kernel_sum *two, bool nano)
 {
     int32_t min = two[0].min < two[1].min ? two[0].min : two[1].min;
     int32_t inverted_max =
@@ -106,14 +107,14 @@ static int dense_sums_flush(struct group_worker *w, unsigned set, unsigned acc)
     int rc = 0;
 
     for (uint32_t i = 0; i < s->count && rc == 0; i++) {
-        struct int_moments int_moments = int_moments_of(s->slot + 2 * (size_t)i, s->nano);
-        if (int_moments.count == 0)
+        struct int_moments sums = slot_moments(s->slot + 2 * (size_t)i, s->nano);
+        if (sums.count == 0)
             continue;
-        *group_count(to, i) += s->counts ? int_moments.count : 0;
-        rc = int_moments_merge(w->found, group_slot(to, i, acc), w->found, &int_moments);
+        *group_count(to, i) += s->counts ? sums.count : 0;
+        rc = int_moments_merge(w->found, group_slot(to, i, acc), w->found, &sums);
     }
     if (s->count)
-        clear_dense_sums(s->slot, 2 * (size_t)s->count);
+        clear_slots(s->slot, 2 * (size_t)s->count);
     s->weight = s->rows = 0;
     return rc;
 }
@@ -146,7 +147,7 @@ static int dense_sums_grow(struct group_worker *w, struct sums *s, uint32_t coun
         return -ENOMEM;
     if (s->count)
         memcpy(slot, s->slot, 2 * (size_t)s->count * sizeof(*slot));
-    clear_dense_sums(slot + 2 * (size_t)s->count, 2 * (size_t)(cap + 1 - s->count));
+    clear_slots(slot + 2 * (size_t)s->count, 2 * (size_t)(cap + 1 - s->count));
     free(s->slot);
     s->slot = slot;
     s->count = cap;
@@ -157,7 +158,7 @@ static int dense_sums_grow(struct group_worker *w, struct sums *s, uint32_t coun
 static int dense_sums_prepare(struct group_worker *w, unsigned set, unsigned acc, bool nano)
 {
     struct sums *s = &w->dense_sums[set]->sums[acc];
-    bool counts = acc == w->counter, changes = s->nano != nano || s->counts != counts;
+    bool counts = acc == w->row_counter, changes = s->nano != nano || s->counts != counts;
     bool full = s->weight > WEIGHT_MAX || s->rows > ROWS_MAX;
     int rc = changes || full ? dense_sums_flush(w, set, acc) : 0;
 
@@ -185,11 +186,11 @@ static int add_unfit(struct group_worker *w, unsigned set, unsigned acc,
             *ret = memcpy(s->group, of->group, of->n * sizeof(*s->group));
         for (; unfit && rc == 0; unfit &= unfit - 1) {
             uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(unfit);
-            struct int_moments *int_moments = group_slot(to, of->group[j], acc);
+            struct int_moments *record = group_slot(to, of->group[j], acc);
             s->group[j] = s->sums[acc].count;
             *group_count(to, of->group[j]) += s->sums[acc].counts;
-            if (!int_moments_add_quickly(int_moments, of->v[j], of->nano))
-                rc = int_moments_add(w->found, int_moments, of->v[j], of->nano);
+            if (!int_moments_add_quickly(record, of->v[j], of->nano))
+                rc = int_moments_add(w->found, record, of->v[j], of->nano);
         }
     }
     return rc;

@@ -41,11 +41,11 @@ void float_moments_merge(struct float_moments *f, const struct float_moments *ot
 
 struct float_moments *entry_float_moments(struct doubles_entry *e)
 {
-    const struct shifted s = e->shifted;
+    const struct shifted_sums s = e->shifted;
 
-    if (e->is_fine)
+    if (e->has_moments)
         return &e->float_moments;
-    e->is_fine = true;
+    e->has_moments = true;
     e->float_moments = (struct float_moments){0};
     if (s.count == 0)
         return &e->float_moments;
@@ -124,7 +124,7 @@ static struct doubles_part *part_new(const struct doubles_entry *entries, size_t
     return p;
 }
 
-int doubles_take(struct group_worker *w, struct doubles_part **ret)
+int doubles_detach(struct group_worker *w, struct doubles_part **ret)
 {
     size_t count = w->entries.count, keys = 0;
 
@@ -165,13 +165,6 @@ int doubles_encode(const struct grouping *g, const struct doubles_part *p, struc
     return out->error;
 }
 
-/* Returns false if the entry is invalid. */
-static bool read_entry(const struct grouping *g, struct rec *r, struct doubles_entry *ret)
-{
-    return rec_array(r, ret, sizeof(*ret)) && ret->set < g->set_count &&
-           ret->acc < g->sets[ret->set].acc_count;
-}
-
 int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_part **ret)
 {
     struct rec r = rec_of(bytes);
@@ -182,11 +175,14 @@ int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_p
 
     *ret = NULL;
     while (rc == 0 && r.ptr < r.end) {
-        rc = read_entry(g, &r, &e) ? vec_push(&entries, e) : ERR_CORRUPT;
+        bool valid = rec_array(&r, &e, sizeof(e)) && e.set < g->set_count &&
+                     e.acc < g->sets[e.set].acc_count;
+        rc = valid ? vec_push(&entries, e) : ERR_CORRUPT;
         for (unsigned k = 0; rc == 0 && k < g->sets[e.set].width; k++) {
             uint64_t key;
             rc = key_decode(g->query, &r, &key);
-            rc = rc < 0 || r.bad ? (rc < 0 ? rc : ERR_CORRUPT) : vec_push(&keys, key);
+            rc = rc == 0 && r.bad ? ERR_CORRUPT : rc;
+            rc = rc < 0 ? rc : vec_push(&keys, key);
         }
     }
     if (rc == 0 && entries.count) {
@@ -213,8 +209,8 @@ static int put_entry(const struct grouping *g, struct group_doubles *d,
     return group < 0 ? (int)group : 0;
 }
 
-int doubles_put(const struct grouping *g, struct group_doubles *d, struct doubles_part *p,
-                bool failed)
+int doubles_merge(const struct grouping *g, struct group_doubles *d, struct doubles_part *p,
+                  bool failed)
 {
     const uint64_t *keys = p ? p->keys : NULL;
     int rc = 0;

@@ -1,8 +1,8 @@
 /* doubles.h - moments of doubles by group; of integers, too, if skew and kurtosis are requested.
  *
  * Used by:   number.c fills them; scan.c merges them; answers read them.
- * Path:      a worker collects the entries of a chunk (worker.h) -> doubles_take makes a part of
- *            them -> doubles_put merges parts in (file, chunk) order into struct group_doubles.
+ * Path:      a worker collects the entries of a chunk (worker.h) -> doubles_detach moves them to a
+ *            part -> doubles_merge merges parts in (file, chunk) order into struct group_doubles.
  * Exactness: values are added in row order within a chunk, and chunks in (file, chunk) order, so
  *            results are bit-identical whatever the number of threads. If the same rows are divided
  *            into other chunks, the last bits may differ.
@@ -22,21 +22,21 @@ struct float_moments {
     struct moments_f64 m;
     double m3, m4;
 };
-/* Sums of differences to the first value of a chunk: faster to add to than struct fine. */
-struct shifted {
+/* Sums of differences to the first value of a chunk: faster to add to than struct float_moments. */
+struct shifted_sums {
     uint64_t count;
     double shift, sum, offsets, squares, min, max;
 };
 struct doubles_entry {
     uint32_t group;
     uint16_t set, acc;
-    bool is_fine;
+    bool has_moments; /* float_moments is valid, else shifted */
     union {
-        struct shifted shifted;
+        struct shifted_sums shifted;
         struct float_moments float_moments;
     };
 };
-static inline void shifted_add(struct shifted *s, double value)
+static inline void shifted_sums_add(struct shifted_sums *s, double value)
 {
     if (s->count++ == 0)
         s->shift = s->min = s->max = value;
@@ -53,10 +53,10 @@ void float_moments_merge(struct float_moments *f, const struct float_moments *ot
 struct float_moments *entry_float_moments(struct doubles_entry *e);
 static inline void entry_add(struct doubles_entry *e, double value, bool shape)
 {
-    if (shape || e->is_fine)
+    if (shape || e->has_moments)
         float_moments_add(entry_float_moments(e), value);
     else
-        shifted_add(&e->shifted, value);
+        shifted_sums_add(&e->shifted, value);
 }
 
 /* The doubles of a scan, by set. */
@@ -84,9 +84,9 @@ int64_t doubles_add(struct set_doubles *s, const uint64_t *keys);
 /* The entries of a chunk, until they are merged in (file, chunk) order. */
 struct doubles_part;
 /* Moves the entries of the worker to *ret: *new*, or NULL if there are none. */
-int doubles_take(struct group_worker *w, struct doubles_part **ret);
+int doubles_detach(struct group_worker *w, struct doubles_part **ret);
 /* Merges the part, unless the scan has failed, and frees it. */
-int doubles_put(const struct grouping *g, struct group_doubles *d, struct doubles_part *part,
-                bool failed);
+int doubles_merge(const struct grouping *g, struct group_doubles *d, struct doubles_part *part,
+                  bool failed);
 
 #endif

@@ -90,7 +90,7 @@ int decode_key(const struct groups_decoder *d, uint64_t *key)
     return 0;
 }
 
-static void put_keys(struct groups_encoder *e)
+static void put_key_values(struct groups_encoder *e)
 {
     rec_put_u(e->out, e->keys.count);
     for (uint32_t i = 0; i < e->keys.count; i++) {
@@ -100,7 +100,7 @@ static void put_keys(struct groups_encoder *e)
     }
 }
 
-static int read_keys(struct groups_decoder *d, struct rec *r)
+static int read_key_values(struct groups_decoder *d, struct rec *r)
 {
     uint64_t n = rec_count(r, sizeof(uint64_t)), key, own;
     int rc = n < GROUP_NONE ? vec_reserve(&d->own, n) : ERR_CORRUPT;
@@ -173,7 +173,7 @@ static bool words_are_valid(const struct group_map *m)
     bool ret = true;
 
     for (unsigned i = 0; i < p->width; i++)
-        ret &= p->field[i].bits <= 64 && p->field[i].shift < 64;
+        ret &= p->field[i].bits < 64 && p->field[i].shift < 64;
     for (uint32_t g = 0; g < m->table.count && ret; g++) {
         for (unsigned i = 0; i < p->width; i++)
             ret &= group_number(m->table.keys[g], &p->field[i]) < p->column[i].count;
@@ -223,15 +223,6 @@ static int read_list(struct groups_decoder *d, unsigned set, struct acc *a)
     return rc;
 }
 
-static int read_acc(struct groups_decoder *d, unsigned set, unsigned acc)
-{
-    struct groups_of_set *s = &d->into->set[set];
-    const struct acc_kind *kind = s->accs[acc].spec->kind;
-    int rc = read_list(d, set, &s->accs[acc]);
-
-    return rc == 0 && kind->decode ? kind->decode(d, set, acc) : rc;
-}
-
 /* ---- sets ------------------------------------------------------------------------------------ */
 
 static int put_set(struct groups_encoder *e, unsigned set)
@@ -276,8 +267,11 @@ static int read_set(struct groups_decoder *d, unsigned set)
         for (uint32_t g = 0; s->accs[i].spec->kind->free && g < s->ready; g++)
             group_clear(s, g, i);
     }
-    for (unsigned i = 0; i < s->acc_count && rc == 0; i++)
-        rc = read_acc(d, set, i);
+    for (unsigned i = 0; i < s->acc_count && rc == 0; i++) {
+        const struct acc_kind *kind = s->accs[i].spec->kind;
+        rc = read_list(d, set, &s->accs[i]);
+        rc = rc == 0 && kind->decode ? kind->decode(d, set, i) : rc;
+    }
     return rc;
 }
 
@@ -303,24 +297,25 @@ int groups_encode(struct groups *f, bool later, struct buf *out)
 
     reserve_arrays(f, out);
     group_table_init(&e.keys, 1, GROUP_NONE - 1, f->grouping->budget);
-    rec_put_u(out, f->more.count);
-    if (f->more.count)
-        buf_append(out, f->more.at, f->more.count * sizeof(*f->more.at));
+    rec_put_u(out, f->large.count);
+    if (f->large.count)
+        buf_append(out, f->large.at, f->large.count * sizeof(*f->large.at));
     for (unsigned i = 0; i < f->set_count && rc == 0; i++)
         rc = put_set(&e, i);
     encode_end(out, body);
-    put_keys(&e);
+    put_key_values(&e);
     group_table_done(&e.keys);
     return rc < 0 ? rc : out->error;
 }
 
-static int read_more(struct groups_decoder *d)
+static int read_large(struct groups_decoder *d)
 {
-    uint64_t n = rec_count(&d->rec, sizeof(*d->into->more.at));
-    int rc = vec_extend(&d->into->more, n);
+    uint64_t n = rec_count(&d->rec, sizeof(*d->into->large.at));
+    int rc = vec_extend(&d->into->large, n);
 
-    rec_array(&d->rec, d->into->more.at, n * sizeof(*d->into->more.at));
-    return rc == 0 && d->rec.bad ? ERR_CORRUPT : rc;
+    if (rc < 0)
+        return rc;
+    return rec_array(&d->rec, d->into->large.at, n * sizeof(*d->into->large.at)) ? 0 : ERR_CORRUPT;
 }
 
 static int read_all(struct groups_decoder *d, struct text bytes)
@@ -328,8 +323,8 @@ static int read_all(struct groups_decoder *d, struct text bytes)
     struct rec all = rec_of(bytes);
 
     d->rec = rec_of(decode_block(&all));
-    int rc = all.bad ? ERR_CORRUPT : read_keys(d, &all);
-    rc = rc < 0 ? rc : read_more(d);
+    int rc = all.bad ? ERR_CORRUPT : read_key_values(d, &all);
+    rc = rc < 0 ? rc : read_large(d);
     for (unsigned i = 0; i < d->into->set_count && rc == 0; i++)
         rc = read_set(d, i);
     return rc == 0 && (d->rec.bad || d->rec.ptr != d->rec.end) ? ERR_CORRUPT : rc;

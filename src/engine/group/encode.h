@@ -18,7 +18,7 @@ struct groups_encoder {
     struct groups *from;
     struct buf *out;
     struct group_table keys; /* those that have to be sent by value */
-    bool later;
+    bool later;              /* see groups_encode */
 };
 struct groups_decoder {
     struct groups *into;
@@ -28,14 +28,15 @@ struct groups_decoder {
     VEC(uint64_t) own;       /* by number in `keys`: the key of this process */
 };
 
-/* Write and read a part of a message that is preceded by its length. */
+/* A block is a part of a message that is preceded by its length. encode_begin returns the position
+ * that encode_end needs; decode_block returns a block, borrowed from the message. */
 size_t encode_begin(struct buf *out);
 void encode_end(struct buf *out, size_t begin);
-struct text decode_block(struct rec *r); /* borrowed */
+struct text decode_block(struct rec *r);
 
-/* Appends all groups, without their doubles. Sums in slots are not included: call dense_sums_end
- * before. later: for later scans of other ranks; accumulators may leave out data that only the
- * answer needs. Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
+/* Appends all groups, without their doubles. Sums in struct dense_sums are not included: call
+ * dense_sums_end before. later: for later scans of other ranks; accumulators may leave out data
+ * that only the answer needs. Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
 int groups_encode(struct groups *f, bool later, struct buf *out);
 /* Decodes groups of a grouping with the same sets, and a query with the same selection. *ret:
  * *new*; its keys cannot be searched before group_table_place, which merging does not need. keep:
@@ -48,7 +49,7 @@ int doubles_decode(const struct grouping *g, struct text bytes, struct doubles_p
 
 /* ---- for accumulators ------------------------------------------------------------------------ */
 
-/* Notes a key that the message contains, so that its value is sent, too. */
+/* Adds a key of the message to e->keys, unless it is the same in all processes. */
 int encode_key(struct groups_encoder *e, uint64_t key);
 /* Replaces a key of the sender by that of this process. */
 int decode_key(const struct groups_decoder *d, uint64_t *key);

@@ -20,8 +20,10 @@ static size_t lay_out(const struct group_set *set, struct acc *accs)
             if (spec->kind->wide != last)
                 continue;
             at = last ? (at + 15) & ~(size_t)15 : at;
-            if (accs)
-                accs[i].at = at, accs[i].bytes = bytes;
+            if (accs) {
+                accs[i].at = at;
+                accs[i].bytes = bytes;
+            }
             at += bytes;
             stride = last ? (at + 15) & ~(size_t)15 : at;
         }
@@ -89,7 +91,7 @@ int groups_new(const struct grouping *g, struct groups **ret)
     if (!f)
         return -ENOMEM;
     f->grouping = g;
-    f->more.budget = f->charge.budget = g->budget;
+    f->large.budget = f->charge.budget = g->budget;
     sample_memory_init(&f->memory, g->budget, g->exact);
     for (; f->set_count < g->set_count && rc == 0; f->set_count++)
         rc = set_init(g, &g->sets[f->set_count], &f->set[f->set_count]);
@@ -108,7 +110,7 @@ void groups_free(struct groups *f)
     for (unsigned i = 0; i < f->set_count; i++)
         set_done(f->grouping, &f->set[i]);
     doubles_done(&f->doubles);
-    vec_done(&f->more);
+    vec_done(&f->large);
     sample_memory_done(&f->memory);
     charge_done(&f->charge);
     free(f);
@@ -192,8 +194,8 @@ static void count_few(const struct groups_of_set *s, const uint32_t *group, uint
 /* If the records are larger than the caches, they are loaded some rows ahead. */
 void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint32_t n)
 {
-    enum { AHEAD = 32, CACHED = 2 << 20 };
-    bool far = s->cap * s->stride > CACHED;
+    enum { AHEAD = 32, CACHE_BYTES = 2 << 20 };
+    bool touches = s->cap * s->stride > CACHE_BYTES;
     char *records = s->records;
     const size_t stride = s->stride;
 
@@ -202,7 +204,7 @@ void group_count_rows(const struct groups_of_set *s, const uint32_t *group, uint
         return;
     }
     for (uint32_t j = 0; j < n; j++) {
-        for (uint32_t k = j; far && j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
+        for (uint32_t k = j; touches && j % AHEAD == 0 && k < n && k < j + AHEAD; k++)
             group_touch(s, group[k]);
         ++*(uint64_t *)(records + group[j] * stride);
     }

@@ -2,8 +2,8 @@
  *
  * Used by:   answers (aggregate, stats, compare, small, timeline), engine/plan (within).
  * Path:      struct grouping names sets of keys, and accumulators for each group -> groups_scan
- *            (scan.c): one struct groups a worker, filled by accumulators (number.c, keep.c)
- *            -> groups_merge (merge.c) -> one for all.
+ *            (spread.c, scan.c): one struct groups a worker, filled by accumulators (number.c,
+ *            accumulators.c) -> groups_merge (merge.c) -> one for all.
  * Exactness: integers are summed exactly in any order, so the result is the same whatever the
  *            number of threads. Doubles: see doubles.h.
  * Threads:   a struct groups belongs to one thread; groups_merge uses several for large ones.
@@ -35,7 +35,7 @@ struct acc_kind {
     size_t size;                                  /* of a slot, a multiple of 8; 0: none */
     size_t (*bytes)(const struct acc_spec *spec); /* the size, if it depends on the spec */
     bool wide;                                    /* slots are aligned to 16 bytes */
-    bool sums; /* slots begin with struct cell: dense_sums.c may add integers */
+    bool sums; /* slots begin with struct int_moments: dense_sums.c may add integers */
     void (*clear)(const struct acc_spec *spec, void *slot); /* NULL: an empty slot is zero */
     /* Frees memory that a slot refers to. NULL: there is none. */
     void (*free)(const struct grouping *g, void *slot);
@@ -47,7 +47,7 @@ struct acc_kind {
     int (*merge)(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                  const void *from_slot, pthread_mutex_t *shared);
     size_t item; /* bytes of an item of acc.list; 0: it has none */
-    /* True: the item refers only to groups that exist. */
+    /* Returns true if the item refers only to groups that exist. */
     bool (*item_is_whole)(const struct groups *f, unsigned set, const void *item);
     /* Adds the list of `from`, whose memory may become that of `into`. set: of the accumulator;
      * to[s][g]: number in `into` of group g of set s. */
@@ -57,8 +57,8 @@ struct acc_kind {
     int (*encode)(struct groups_encoder *e, unsigned set, unsigned acc);
     int (*decode)(struct groups_decoder *d, unsigned set, unsigned acc);
 };
-/* Moments of a column's numbers, and with `sample` their percentiles: struct cell, with `sample`
- * struct sampled_moments; doubles: see doubles.h. */
+/* Moments of a column's numbers, and with `sample` their percentiles: struct int_moments, with
+ * `sample` struct sampled_moments; doubles: see doubles.h. */
 extern const struct acc_kind acc_number;
 /* Moments of column / with as doubles: bytes a second of rows whose duration is above 0. */
 extern const struct acc_kind acc_rate;
@@ -122,14 +122,15 @@ struct grouping {
     void *arg;                       /* of both */
     bool ends_first, apart;          /* see struct scan_sink */
     /* Other ranks may scan the chunks that they have: all results are in struct groups, or sent by
-     * hooks.put. `more`: a later scan of the request depends on the results. */
-    bool spreads, more;
-    const struct source *only;
+     * hooks.put. */
+    bool spreads;
+    bool more;                 /* a later scan of the request depends on the results */
+    const struct source *only; /* see struct scan_sink */
 };
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Sums of integers of one unit. Sums that do not fit are added to an entry of groups.more. `more`
+/* Sums of integers of one unit. Sums that do not fit are added to an entry of groups.large. `more`
  * is the number of this entry, from 1 (0: none), shifted left by one bit, and the unit (1:
  * nano). */
 struct int_moments {
@@ -141,15 +142,15 @@ struct sampled_moments {
     struct int_moments int_moments;
     struct sample sample;
 };
-/* ns */
 struct extent {
-    __int128 min_ts, max_te;
+    __int128 min_ts, max_te; /* ns */
 };
+/* A row whose value is kept. */
 struct pick {
-    __int128 ts;
+    __int128 ts; /* ns */
     uint64_t key;
-    uint32_t place, row;
-    bool has;
+    uint32_t place, row; /* position in scan_places; row of the chunk */
+    bool has;            /* false: there is none yet */
 };
 
 /* An accumulator of a set. */
@@ -165,11 +166,11 @@ struct acc {
 };
 struct groups_of_set {
     struct group_map map;
-    bool bound; /* group_map_chunk was called for the current chunk */
-    /* for each group: its count, then slots */
+    bool map_ready; /* group_map_chunk was called for the current chunk */
+    /* for each group: its number of rows, then slots */
     char *records;
-    bool borrowed; /* they are memory of a message */
-    size_t stride;
+    bool borrowed;       /* `records` is memory of a message */
+    size_t stride;       /* bytes of a record */
     uint32_t cap, ready; /* capacity in groups; groups whose records are initialised */
     unsigned acc_count;
     struct acc *accs;
@@ -196,7 +197,7 @@ static inline void extent_widen(struct extent *s, __int128 from, __int128 to)
 struct groups {
     const struct grouping *grouping; /* borrowed until groups_free */
     struct sample_memory memory;
-    VEC(struct moments) more; /* see struct cell */
+    VEC(struct moments) large; /* see struct int_moments */
     struct group_doubles doubles;
     struct charge charge;
     unsigned set_count;
@@ -214,16 +215,19 @@ struct groups_job {
 };
 int groups_scan_all(struct groups_job *jobs, size_t count);
 /* scan.c: a scan in this process, of the chunks of some ranks. */
-struct groups_here {
-    const bool *ranks; /* by rank; chunks of others are left out */
+struct groups_local {
+    const bool *ranks; /* by rank: its chunks are scanned */
     unsigned rank_count;
-    struct doubles_part ***parts; /* out: by job and place, doubles that are not yet merged */
-    /* Flags by job and place: the chunk can only be scanned by rank 0, whichever rank has it. Other
-     * ranks set these flags. NULL: none. */
-    bool *const *left;
-    bool answers; /* this is another rank */
+    struct place_result **places; /* by job and place */
+    bool remote;                  /* this process is not rank 0 */
 };
-int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_here *here);
+struct place_result {
+    struct doubles_part *part; /* out: doubles that are not yet merged; NULL: none */
+    /* The chunk can only be scanned by rank 0, whichever rank has it. Set by remote ranks. */
+    bool rank_0_only;
+};
+/* Scans as groups_scan_all does, but only the chunks of these ranks; local NULL: of all. */
+int groups_scan_local(struct groups_job *jobs, size_t count, const struct groups_local *local);
 int groups_new(const struct grouping *g, struct groups **ret);
 void groups_free(struct groups *f);
 /* Frees the groups of one set. */
@@ -280,15 +284,16 @@ int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t
 int int_moments_add(struct groups *f, struct int_moments *c, int64_t value, bool nano);
 int int_moments_add_many(struct groups *f, struct int_moments *c, uint64_t n, int64_t sum,
                          int64_t min, int64_t max, bool nano);
-/* The fast path of int_moments_add. Returns false if int_moments_add must be called instead. */
-#define CELL_ORDINARY (1ll << 32)
-#define CELL_COUNT_MAX (1u << 30)
+/* The fast path of int_moments_add, for values of up to 32 bits. Returns false if int_moments_add
+ * must be called instead. */
+#define MOMENTS_ORDINARY (1ll << 32)
+#define MOMENTS_COUNT_MAX (1u << 30)
 static inline bool int_moments_add_quickly(struct int_moments *c, int64_t value, bool nano)
 {
     uint64_t squares;
 
-    if ((uint64_t)value + CELL_ORDINARY - 1 >= 2 * CELL_ORDINARY - 1 || (c->more & 1) != nano ||
-        c->count >= CELL_COUNT_MAX ||
+    if ((uint64_t)value + MOMENTS_ORDINARY - 1 >= 2 * MOMENTS_ORDINARY - 1 ||
+        (c->more & 1) != nano || c->count >= MOMENTS_COUNT_MAX ||
         __builtin_add_overflow(c->squares, (uint64_t)value * (uint64_t)value, &squares))
         return false;
     c->squares = squares;
@@ -298,13 +303,13 @@ static inline bool int_moments_add_quickly(struct int_moments *c, int64_t value,
     c->count++;
     return true;
 }
-void int_moments_moments(const struct groups *f, const struct int_moments *c, struct moments *ret);
+void int_moments_expand(const struct groups *f, const struct int_moments *c, struct moments *ret);
 /* The fast path of int_moments_merge. Returns false if int_moments_merge must be called instead. */
 bool int_moments_merge_quickly(struct int_moments *c, const struct int_moments *other);
 int int_moments_merge(struct groups *f, struct int_moments *c, const struct groups *from,
                       const struct int_moments *other);
 
-/* ---- keep.c ---------------------------------------------------------------------------------- */
+/* ---- accumulators.c -------------------------------------------------------------------------- */
 
 /* Adds the interval from `from` to `to` ns. */
 int interval_add(struct acc *acc, uint32_t group, int64_t from, int64_t to);

@@ -1,28 +1,29 @@
-/* int_moments.c - sums of integers of one group: small cells, and moments for larger sums. */
+/* int_moments.c - sums of integers of one group: in 64 bits, and moments for larger sums. */
 #include "engine/group/groups.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int more_of(struct groups *f, struct int_moments *c, struct moments **ret)
+/* Sets *ret to the moments in groups.large, which are added if there are none yet. */
+static int large_moments(struct groups *f, struct int_moments *c, struct moments **ret)
 {
     if (c->more >> 1 == 0) {
-        int rc = vec_extend(&f->more, f->more.count + 1);
+        int rc = vec_extend(&f->large, f->large.count + 1);
         if (rc < 0)
             return rc;
-        c->more |= (uint32_t)f->more.count << 1;
+        c->more |= (uint32_t)f->large.count << 1;
     }
-    *ret = &f->more.at[(c->more >> 1) - 1];
+    *ret = &f->large.at[(c->more >> 1) - 1];
     return 0;
 }
 
-static void part_of(const struct int_moments *c, struct moments_part *ret)
+static void to_part(const struct int_moments *c, struct moments_part *ret)
 {
     *ret = (struct moments_part){
         .count = c->count, .min = c->min, .max = c->max, .sum = c->sum, .squares = c->squares};
 }
 
-/* Moves the sums of the cell to its moments. */
+/* Moves the sums to groups.large. */
 static int int_moments_fold(struct groups *f, struct int_moments *c)
 {
     struct moments_part part;
@@ -30,10 +31,10 @@ static int int_moments_fold(struct groups *f, struct int_moments *c)
     if (c->count == 0)
         return 0;
     struct moments *m;
-    int rc = more_of(f, c, &m);
+    int rc = large_moments(f, c, &m);
     if (rc < 0)
         return rc;
-    part_of(c, &part);
+    to_part(c, &part);
     moments_add_part(m, &part, c->more & 1);
     *c = (struct int_moments){.min = INT64_MAX, .max = INT64_MIN, .more = c->more};
     return 0;
@@ -49,7 +50,7 @@ int int_moments_add(struct groups *f, struct int_moments *c, int64_t value, bool
     if (int_moments_add_quickly(c, value, nano))
         return 0;
     struct moments *m;
-    rc = more_of(f, c, &m);
+    rc = large_moments(f, c, &m);
     if (rc < 0)
         return rc;
     moments_add(m, value, nano);
@@ -61,7 +62,7 @@ int int_moments_add_many(struct groups *f, struct int_moments *c, uint64_t n, in
 {
     struct moments m = {.count = n, .nano = nano, .sum = sum, .min = min, .max = max};
     struct moments *into;
-    int rc = more_of(f, c, &into);
+    int rc = large_moments(f, c, &into);
 
     if (rc < 0)
         return rc;
@@ -69,7 +70,7 @@ int int_moments_add_many(struct groups *f, struct int_moments *c, uint64_t n, in
     return 0;
 }
 
-void int_moments_moments(const struct groups *f, const struct int_moments *c, struct moments *ret)
+void int_moments_expand(const struct groups *f, const struct int_moments *c, struct moments *ret)
 {
     struct moments_part part;
 
@@ -84,10 +85,10 @@ void int_moments_moments(const struct groups *f, const struct int_moments *c, st
                                     .max = c->max};
         return;
     }
-    *ret = f->more.at[(c->more >> 1) - 1];
+    *ret = f->large.at[(c->more >> 1) - 1];
     if (c->count == 0)
         return;
-    part_of(c, &part);
+    to_part(c, &part);
     moments_add_part(ret, &part, c->more & 1);
 }
 
@@ -97,7 +98,7 @@ static bool merge_quickly(struct int_moments *c, const struct int_moments *other
 
     if (c->count == 0)
         c->more = (c->more & ~1u) | (other->more & 1);
-    if (((c->more ^ other->more) & 1) || c->count + other->count > CELL_COUNT_MAX ||
+    if (((c->more ^ other->more) & 1) || c->count + other->count > MOMENTS_COUNT_MAX ||
         __builtin_add_overflow(c->squares, other->squares, &squares))
         return false;
     c->squares = squares;
@@ -122,14 +123,14 @@ int int_moments_merge(struct groups *f, struct int_moments *c, const struct grou
     if (done && other->more >> 1 == 0)
         return 0;
     struct moments *m;
-    int rc = more_of(f, c, &m);
+    int rc = large_moments(f, c, &m);
     if (rc < 0)
         return rc;
     if (!done) {
-        part_of(other, &part);
+        to_part(other, &part);
         moments_add_part(m, &part, other->more & 1);
     }
     if (other->more >> 1)
-        moments_merge(m, &from->more.at[(other->more >> 1) - 1]);
+        moments_merge(m, &from->large.at[(other->more >> 1) - 1]);
     return 0;
 }

@@ -23,10 +23,11 @@ struct group_key { /* one key column in the current chunk */
     const struct source *source;
     bool constant, coded, same; /* same: its codes are those of a key before it */
     uint64_t key;               /* of a constant */
-    uint32_t codes, stride;
-    unsigned shift, bits; /* GROUP_PACKED: of its code within a word */
+    uint32_t codes, stride; /* number of codes; distance of codes in sums, see group_sum_codes */
+    unsigned shift, bits;   /* GROUP_PACKED: of its code within a word */
     const uint64_t *code_keys;
 };
+/* A word of codes that has occurred in the current chunk. */
 struct group_seen {
     uint64_t word;
     uint32_t group;
@@ -107,7 +108,7 @@ int group_map_batch(struct group_map *m, struct scan_batch *b, uint32_t *out);
  * bit-packed keys. */
 int group_map_few(struct group_map *m, struct scan_batch *b, uint32_t *out);
 
-/* ---- ranks.c --------------------------------------------------------------------------- */
+/* ---- ranks.c --------------------------------------------------------------------------------- */
 
 /* Ranks the keys of a table of width 1 by their values. rank: by number of the key; keys (NULL: not
  * needed): by rank. Returns 0, -ENOMEM or an error of the budget. */

@@ -30,14 +30,16 @@ int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t
 
 /* ---- merging by all threads ------------------------------------------------------------------ */
 
+/* Groups whose cache misses overlap; groups that a thread merges at a time; groups from which on
+ * all threads merge. */
 enum { MERGE_BLOCK = 64, MERGE_RANGE = 512, MERGE_MANY = 1024 };
 
 struct merge {
     struct groups *into, *from;
     unsigned set, later;
-    uint32_t known; /* number of groups of `into` before; groups from here on are new */
-    uint32_t *to;   /* by group of `from`: the number in `into` */
-    pthread_mutex_t more;
+    uint32_t known;         /* number of groups of `into` before; groups from here on are new */
+    uint32_t *to;           /* by group of `from`: the number in `into` */
+    pthread_mutex_t shared; /* see acc_kind.merge */
     atomic_int error;
 };
 
@@ -89,7 +91,7 @@ static void merge_range(void *arg, unsigned range)
         }
         if (m->to[g] >= m->known)
             begin_group(m, m->to[g], g);
-        rc = rc < 0 ? rc : group_merge(m->into, m->from, m->set, m->to[g], g, &m->more);
+        rc = rc < 0 ? rc : group_merge(m->into, m->from, m->set, m->to[g], g, &m->shared);
     }
     if (rc < 0)
         atomic_store(&m->error, rc);
@@ -97,7 +99,7 @@ static void merge_range(void *arg, unsigned range)
 
 /* Returns true if all threads may merge a set: it has many groups, no samples (which share their
  * memory), and no translated keys (which may merge several groups into one). */
-static bool may_use_threads(const struct groups *from, unsigned set)
+static bool can_use_threads(const struct groups *from, unsigned set)
 {
     const struct groups_of_set *s = &from->set[set];
     bool ret = s->map.table.count >= MERGE_MANY && !from->grouping->translate_keys &&
@@ -127,7 +129,7 @@ static int number_new(struct merge *m)
     return rc;
 }
 
-static void for_ranges(struct merge *m, void (*job)(void *arg, unsigned range))
+static void run_ranges(struct merge *m, void (*job)(void *arg, unsigned range))
 {
     unsigned ranges = (m->from->set[m->set].map.table.count + MERGE_RANGE - 1) / MERGE_RANGE;
 
@@ -138,15 +140,15 @@ static int merge_by_all(struct merge *m)
 {
     int rc = group_table_place(&m->into->set[m->set].map.table);
 
-    pthread_mutex_init(&m->more, NULL);
+    pthread_mutex_init(&m->shared, NULL);
     if (rc == 0) {
-        for_ranges(m, find_range);
+        run_ranges(m, find_range);
         rc = atomic_load(&m->error);
         rc = rc < 0 ? rc : number_new(m);
     }
     if (rc == 0)
-        for_ranges(m, merge_range);
-    pthread_mutex_destroy(&m->more);
+        run_ranges(m, merge_range);
+    pthread_mutex_destroy(&m->shared);
     return rc < 0 ? rc : atomic_load(&m->error);
 }
 
@@ -190,8 +192,8 @@ static int merge_by_one(struct groups *into, struct groups *from, unsigned set, 
 }
 
 /* *ret: *new*, on errors, too: the numbers of the groups of `from` in `into`. */
-static int merge_dense_sums(struct groups *into, struct groups *from, unsigned set, unsigned later,
-                            uint32_t **ret)
+static int merge_set(struct groups *into, struct groups *from, unsigned set, unsigned later,
+                     uint32_t **ret)
 {
     size_t count = from->set[set].map.table.count;
     uint32_t *to = *ret = malloc((count + 1) * sizeof(*to));
@@ -202,7 +204,7 @@ static int merge_dense_sums(struct groups *into, struct groups *from, unsigned s
         rc = group_map_join(&into->set[set].map, &from->set[set].map);
     if (rc < 0)
         return rc;
-    return may_use_threads(from, set) ? merge_by_all(&m) : merge_by_one(into, from, set, to);
+    return can_use_threads(from, set) ? merge_by_all(&m) : merge_by_one(into, from, set, to);
 }
 
 static int merge_lists(struct groups *into, struct groups *from, unsigned set,
@@ -225,7 +227,7 @@ int groups_merge(struct groups *into, struct groups *from, unsigned later)
     int rc = 0;
 
     for (unsigned i = 0; i < into->set_count && rc == 0; i++)
-        rc = merge_dense_sums(into, from, i, later, &to[i]);
+        rc = merge_set(into, from, i, later, &to[i]);
     for (unsigned i = 0; i < into->set_count && rc == 0; i++)
         rc = merge_lists(into, from, i, (const uint32_t *const *)to);
     for (unsigned i = 0; i < into->set_count; i++)

@@ -57,7 +57,7 @@ static int number_decode(struct groups_decoder *d, unsigned set, unsigned acc)
 
     for (uint32_t g = 0; g < s->ready && rc == 0; g++) {
         struct sampled_moments *c = group_slot(s, g, acc);
-        if (c->int_moments.more >> 1 > d->into->more.count)
+        if (c->int_moments.more >> 1 > d->into->large.count)
             return ERR_CORRUPT;
         if (!s->accs[acc].spec->sample)
             continue;
@@ -134,7 +134,7 @@ static bool sum_small(const int64_t *v, uint32_t n, bool nano, struct int_moment
 
     for (uint32_t i = 0; i < n; i++)
         bits |= (uint64_t)v[i];
-    if (bits >> 26 || n > SCAN_BATCH)
+    if (bits >= GROUP_SMALL || n > SCAN_BATCH)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         c.sum += v[i];
@@ -179,14 +179,14 @@ int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
     return rc;
 }
 
-/* Sets w->some_row to the numbers of selected rows that have a value (and a bit in `also`, unless
+/* Sets w->value_row to the numbers of selected rows that have a value (and a bit in `also`, unless
  * that is NULL). */
-static uint32_t some_rows(struct group_worker *w, const struct scan_batch *b, const uint64_t *valid,
-                          const uint64_t *also)
+static uint32_t find_value_rows(struct group_worker *w, const struct scan_batch *b,
+                                const uint64_t *valid, const uint64_t *also)
 {
     const uint16_t *select = b->select;
     uint64_t wanted[SCAN_WORDS];
-    uint16_t *ret = w->some_row;
+    uint16_t *ret = w->value_row;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
@@ -210,8 +210,8 @@ static void pick_values(const int64_t *restrict v, const uint16_t *restrict rows
 }
 
 /* Returns the values of selected rows that have one (and a bit in `also`, unless that is NULL). */
-static struct group_values take_values(struct group_worker *w, const struct scan_batch *b,
-                                       const struct batch_numbers *of, const uint64_t *also)
+static struct group_values select_values(struct group_worker *w, const struct scan_batch *b,
+                                         const struct batch_numbers *of, const uint64_t *also)
 {
     uint64_t mask[SCAN_WORDS], wanted[SCAN_WORDS], some[SCAN_WORDS + 1];
     const uint64_t *selected = batch_mask(b, mask);
@@ -226,17 +226,17 @@ static struct group_values take_values(struct group_worker *w, const struct scan
     ret.n = kernels()->count(wanted, words);
     if (ret.n == b->rows)
         return ret;
-    ret.v = w->some;
+    ret.v = w->value_i64;
     if (ret.n == b->count && ret.n < b->rows / 2) {
-        pick_values(of->i, b->select, ret.n, w->some);
+        pick_values(of->i, b->select, ret.n, w->value_i64);
         return ret;
     }
-    kernels()->keep_i64(of->i, wanted, b->rows, w->some);
+    kernels()->keep_i64(of->i, wanted, b->rows, w->value_i64);
     if (ret.n == b->count)
         return ret;
     kernels()->extract(wanted, selected, words, some);
-    kernels()->keep_u32(w->group, some, b->count, w->some_group);
-    ret.group = w->some_group;
+    kernels()->keep_u32(w->group, some, b->count, w->value_group);
+    ret.group = w->value_group;
     return ret;
 }
 
@@ -253,11 +253,11 @@ static void count_null_rows(const struct group_worker *w, const struct scan_batc
 
 /* The members of the set are copied to local variables: otherwise the compiler must assume that
  * each store to a record changes them. */
-static int add_cells(struct group_worker *w, unsigned set, unsigned acc,
-                     const struct group_values *of)
+static int add_to_records(struct group_worker *w, unsigned set, unsigned acc,
+                          const struct group_values *of)
 {
     const struct groups_of_set *s = &w->found->set[set];
-    char *cells = s->records + s->accs[acc].at;
+    char *slots = s->records + s->accs[acc].at;
     const size_t stride = s->stride;
     const uint32_t *group = of->group, n = of->n;
     const int64_t *v = of->v;
@@ -265,7 +265,7 @@ static int add_cells(struct group_worker *w, unsigned set, unsigned acc,
     int rc = 0;
 
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        struct int_moments *to = (struct int_moments *)(cells + group[i] * stride);
+        struct int_moments *to = (struct int_moments *)(slots + group[i] * stride);
         if (__builtin_expect(!int_moments_add_quickly(to, v[i], nano), 0))
             rc = int_moments_add(w->found, to, v[i], nano);
     }
@@ -296,12 +296,12 @@ static int add_i64(struct group_worker *w, struct scan_batch *b, unsigned set, u
                    const struct batch_numbers *of, const uint64_t *also)
 {
     const struct acc_spec *spec = w->found->set[set].accs[acc].spec;
-    struct group_values values = take_values(w, b, of, also);
+    struct group_values values = select_values(w, b, of, also);
     int64_t min, max;
     int rc = 0;
 
     values.small = scan_range(b->chunk, spec->column, &min, &max) && min >= 0 && max < GROUP_SMALL;
-    if (acc == w->counter && values.n < b->count)
+    if (acc == w->row_counter && values.n < b->count)
         count_null_rows(w, b, set, &values);
     if (spec->shape) {
         for (uint32_t i = 0; i < values.n && rc == 0; i++)
@@ -309,14 +309,14 @@ static int add_i64(struct group_worker *w, struct scan_batch *b, unsigned set, u
         return rc;
     }
     rc = dense_sums_usable(w, set, acc) ? dense_sums_add(w, set, acc, &values)
-                                        : add_cells(w, set, acc, &values);
+                                        : add_to_records(w, set, acc, &values);
     if (rc < 0 || !spec->sample)
         return rc;
     return values.nano ? add_samples(w, set, acc, &values, true)
                        : add_samples(w, set, acc, &values, false);
 }
 
-/* Adds the values w->some_f64 to the groups w->some_group. */
+/* Adds the values w->value_f64 to the groups w->value_group. */
 static int add_doubles(struct group_worker *w, unsigned set, unsigned acc, uint32_t n)
 {
     const struct groups_of_set *s = &w->found->set[set];
@@ -326,8 +326,8 @@ static int add_doubles(struct group_worker *w, unsigned set, unsigned acc, uint3
     int rc = 0;
 
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        uint32_t group = w->some_group[i];
-        double value = w->some_f64[i];
+        uint32_t group = w->value_group[i];
+        double value = w->value_f64[i];
         bool known = group < a->doubles_at.count && a->doubles_at.at[group];
         struct doubles_entry *e = known ? &w->entries.at[a->doubles_at.at[group] - 1]
                                         : number_doubles(w, set, acc, group);
@@ -345,11 +345,11 @@ static int add_doubles(struct group_worker *w, unsigned set, unsigned acc, uint3
 static int add_f64(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc,
                    const struct batch_numbers *of, const uint64_t *also)
 {
-    uint32_t n = some_rows(w, b, of->valid, also);
+    uint32_t n = find_value_rows(w, b, of->valid, also);
 
     for (uint32_t i = 0; i < n; i++) {
-        w->some_f64[i] = of->d[batch_row(b, w->some_row[i])];
-        w->some_group[i] = w->group[w->some_row[i]];
+        w->value_f64[i] = of->d[batch_row(b, w->value_row[i])];
+        w->value_group[i] = w->group[w->value_row[i]];
     }
     return add_doubles(w, set, acc, n);
 }
@@ -386,12 +386,12 @@ static int rate_add(struct group_worker *w, struct scan_batch *b, unsigned set, 
 
     if ((!n.i && !n.d) || scan_shape(b->chunk, spec->with) == SHAPE_NULL)
         return 0;
-    uint32_t some = some_rows(w, b, n.valid, NULL);
+    uint32_t some = find_value_rows(w, b, n.valid, NULL);
     for (uint32_t i = 0; i < some; i++) {
-        uint32_t row = batch_row(b, w->some_row[i]);
+        uint32_t row = batch_row(b, w->value_row[i]);
         double bytes = n.i ? (double)n.i[row] : n.d[row];
-        w->some_f64[count] = bytes * unit / (double)dur[row];
-        w->some_group[count] = w->group[w->some_row[i]];
+        w->value_f64[count] = bytes * unit / (double)dur[row];
+        w->value_group[count] = w->group[w->value_row[i]];
         count += dur[row] > 0; /* dur of a null row is 0 */
     }
     return add_doubles(w, set, acc, count);

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* MANY: groups from which on all threads sort; also the number of items between two checks of the
+ * budget. LARGE: items of a bucket from which on wide passes are faster. */
 enum { BUCKETS = 2048, BUCKET_BITS = RADIX_BITS, LANES_MAX = 64, MANY = 4096, LARGE = 1 << 15 };
 
 struct lane {
@@ -39,7 +41,7 @@ struct order {
     uint32_t set;
 };
 
-static bool may_continue(const struct order *o, uint32_t i)
+static bool is_within_budget(const struct order *o, uint32_t i)
 {
     return !pass_checks(i, o->table->count) || budget_check(o->budget) == 0;
 }
@@ -205,7 +207,7 @@ static void first_word_job(void *arg, unsigned i)
 
     for (unsigned c = 0; c < width; c++)
         bits[c] = group_bits(o->ranked->count[c]);
-    for (uint32_t g = begin, end = lane_begin(o, i + 1); g < end && may_continue(o, g - begin);
+    for (uint32_t g = begin, end = lane_begin(o, i + 1); g < end && is_within_budget(o, g - begin);
          g++) {
         uint32_t *ranks = o->ranks + (size_t)g * width;
         for (unsigned c = 0; c < width; c++)
@@ -247,7 +249,8 @@ static void distribute_job(void *arg, unsigned i)
     struct order *o = arg;
     uint32_t *at = o->lanes[i].at, begin = lane_begin(o, i);
 
-    for (uint32_t k = begin, end = lane_begin(o, i + 1); k < end && may_continue(o, k - begin); k++)
+    for (uint32_t k = begin, end = lane_begin(o, i + 1); k < end && is_within_budget(o, k - begin);
+         k++)
         o->scratch[at[bucket_of(o, o->items[k].word)]++] = o->items[k];
 }
 

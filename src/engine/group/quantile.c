@@ -1,4 +1,4 @@
-/* quantile.c - parses "0.999" and "p99.9" to exact fractions, so that different percentiles have
+/* quantile.c - parses "0.999" and "99.9" to exact fractions, so that different percentiles have
  * different names. */
 #include "engine/group/quantile.h"
 

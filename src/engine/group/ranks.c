@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED = 1 << 14 }; /* keys between two checks of the budget */
+enum { KEYS_CHECKED = 1 << 14 }; /* keys between two checks of the budget */
 
 int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned shift,
                unsigned bits, struct budget *b)
@@ -74,7 +74,7 @@ static int read_values(struct query *q, const struct group_table *distinct, stru
 
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
         query_key_value(q, *group_table_keys(distinct, i), &values[i]);
-        rc = i % CHECKED ? 0 : budget_check(query_budget(q));
+        rc = i % KEYS_CHECKED ? 0 : budget_check(query_budget(q));
         if (values[i].type != VALUE_TEXT)
             continue;
         text = text ? text : &values[i];
@@ -83,7 +83,7 @@ static int read_values(struct query *q, const struct group_table *distinct, stru
     }
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
         items[i] = (struct row_id){.word = word_of(&values[i], common), .group = i};
-        rc = i % CHECKED ? 0 : budget_check(query_budget(q));
+        rc = i % KEYS_CHECKED ? 0 : budget_check(query_budget(q));
     }
     return rc;
 }
@@ -100,19 +100,20 @@ static int sort_values(struct query *q, const struct group_table *distinct, stru
     return rc;
 }
 
-struct whole {
+/* A key as a number: see value_whole. */
+struct key_number {
     bool null;
     __int128 value;
 };
 
-/* False: neither null nor whole. */
-static bool key_whole(struct query *q, const struct group_table *distinct, uint32_t i,
-                      struct whole *ret)
+/* Returns false if the key is neither null nor a whole number or a time. */
+static bool read_key_number(struct query *q, const struct group_table *distinct, uint32_t i,
+                            struct key_number *ret)
 {
     struct value v;
 
     query_key_value(q, *group_table_keys(distinct, i), &v);
-    *ret = (struct whole){.null = v.type == VALUE_NULL};
+    *ret = (struct key_number){.null = v.type == VALUE_NULL};
     return ret->null || value_whole(&v, &ret->value);
 }
 
@@ -121,12 +122,12 @@ static bool key_whole(struct query *q, const struct group_table *distinct, uint3
 static int make_words(struct query *q, const struct group_table *distinct, struct row_id *items,
                       uint64_t *ret_max)
 {
-    struct whole w, min = {.null = true}, max = {.null = true};
+    struct key_number w, min = {.null = true}, max = {.null = true};
     __int128 span;
 
     for (uint32_t i = 0; i < distinct->count; i++) {
-        int rc = i % CHECKED ? 0 : budget_check(query_budget(q));
-        if (rc < 0 || !key_whole(q, distinct, i, &w))
+        int rc = i % KEYS_CHECKED ? 0 : budget_check(query_budget(q));
+        if (rc < 0 || !read_key_number(q, distinct, i, &w))
             return rc < 0 ? rc : -EDOM;
         if (!w.null && (min.null || w.value < min.value))
             min = w;
@@ -136,10 +137,10 @@ static int make_words(struct query *q, const struct group_table *distinct, struc
     if (__builtin_sub_overflow(max.value, min.value, &span) || span >= UINT64_MAX)
         return -EDOM;
     for (uint32_t i = 0; i < distinct->count; i++) {
-        int rc = i % CHECKED ? 0 : budget_check(query_budget(q));
+        int rc = i % KEYS_CHECKED ? 0 : budget_check(query_budget(q));
         if (rc < 0)
             return rc;
-        key_whole(q, distinct, i, &w);
+        read_key_number(q, distinct, i, &w);
         items[i] = (struct row_id){w.null ? 0 : (uint64_t)(w.value - min.value) + 1, 0, i};
     }
     *ret_max = (uint64_t)span + 1;
@@ -177,7 +178,7 @@ int rank_keys(struct query *q, const struct group_table *distinct, uint32_t *ran
     const struct row_id *sorted = items ? sort_keys(q, distinct, items, &rc) : NULL;
 
     for (uint32_t i = 0; i < distinct->count && rc == 0; i++) {
-        rc = i % CHECKED ? 0 : budget_check(query_budget(q));
+        rc = i % KEYS_CHECKED ? 0 : budget_check(query_budget(q));
         rank[sorted[i].group] = i;
         if (keys)
             keys[i] = *group_table_keys(distinct, sorted[i].group);

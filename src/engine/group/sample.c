@@ -1,6 +1,7 @@
 /* sample.c - samples: short lists, then counts per bin. The fast paths are in the header. */
 #include "dftracerd/kernel.h"
-#include "engine/group/sample.h"
+#include "engine/derived/times.h"
+#include "engine/group/encode.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -46,21 +47,12 @@ static double whole_of_code(uint64_t code, uint8_t kind)
     return kind == SAMPLE_NANO ? value / 1000 : value;
 }
 
-static int64_t times_1000(int64_t value)
-{
-    int64_t product;
-
-    if (__builtin_mul_overflow(value, 1000, &product))
-        return value < 0 ? INT64_MIN : INT64_MAX; /* more than 292 years in ns */
-    return product;
-}
-
 static uint64_t recode_value(uint64_t code, uint8_t from, uint8_t to)
 {
     if (from == to)
         return code;
     if (to == SAMPLE_NANO)
-        return code_of_i64(times_1000(i64_of_code(code)));
+        return code_of_i64(time_in(i64_of_code(code), false, true));
     return code_of_f64((double)i64_of_code(code));
 }
 
@@ -182,22 +174,22 @@ int sample_add_odd(struct sample_memory *m, struct sample *s, double value)
     return 0;
 }
 
-static uint64_t bin_count(const struct sample_pages *p, unsigned octave, unsigned bin)
+/* Returns the wide counters of an octave, which are allocated if there are none; NULL: m->error. */
+static uint64_t *wide_page(struct sample_memory *m, struct sample_pages *p, unsigned octave)
 {
-    return (p->page[octave] ? p->page[octave][bin] : 0) +
-           (p->wide[octave] ? p->wide[octave][bin] : 0);
+    if (!p->wide[octave])
+        p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
+    return p->wide[octave];
 }
 
 static int wide_add(struct sample_memory *m, struct sample_pages *into,
                     const struct sample_pages *from, unsigned octave)
 {
-    if (!into->wide[octave])
-        into->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
-    if (!into->wide[octave])
-        return m->error;
-    for (unsigned i = 0; i < SAMPLE_PAGE; i++)
-        into->wide[octave][i] += bin_count(from, octave, i);
-    return 0;
+    uint64_t *wide = wide_page(m, into, octave);
+
+    for (unsigned i = 0; wide && i < SAMPLE_PAGE; i++)
+        wide[i] += sample_bin_count(from, octave, i);
+    return wide ? 0 : m->error;
 }
 
 /* Returns false, and adds nothing, if a sum has more than 31 bits. Below that, later additions of
@@ -239,12 +231,11 @@ int sample_fold(struct sample_memory *m)
         for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
             if (!p->page[octave])
                 continue;
-            if (!p->wide[octave])
-                p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
-            if (!p->wide[octave])
+            uint64_t *wide = wide_page(m, p, octave);
+            if (!wide)
                 return m->error;
             for (unsigned i = 0; i < SAMPLE_PAGE; i++)
-                p->wide[octave][i] += p->page[octave][i];
+                wide[i] += p->page[octave][i];
             memset(p->page[octave], 0, SAMPLE_PAGE * sizeof(uint32_t));
         }
     }
@@ -334,7 +325,7 @@ static bool has_octave(const struct sample_pages *p, unsigned octave)
     return p->page[octave] || p->wide[octave];
 }
 
-/* Bytes of a count in a message. */
+/* The width of a count in a message, in bytes. */
 enum width { WIDTH_1, WIDTH_4, WIDTH_8, WIDTHS };
 static const uint8_t width_bytes[WIDTHS] = {1, 4, 8};
 
@@ -354,7 +345,7 @@ static void wide_octave(const struct sample_pages *p, unsigned octave, struct oc
     ret->count = 0;
     ret->width = WIDTH_8;
     for (unsigned i = 0; i < SAMPLE_PAGE; i++) {
-        uint64_t count = bin_count(p, octave, i);
+        uint64_t count = sample_bin_count(p, octave, i);
         if (!count)
             continue;
         ret->bins[i / 64] |= (uint64_t)1 << i % 64;
@@ -362,7 +353,7 @@ static void wide_octave(const struct sample_pages *p, unsigned octave, struct oc
     }
 }
 
-static void octave_of(const struct sample_pages *p, unsigned octave, struct octave *ret)
+static void read_octave(const struct sample_pages *p, unsigned octave, struct octave *ret)
 {
     const struct kernels *k = kernels();
 
@@ -386,21 +377,18 @@ static void put_octave(const struct sample_pages *p, unsigned octave, struct buf
 {
     struct octave o;
 
-    octave_of(p, octave, &o);
+    read_octave(p, octave, &o);
     const void *const counts[WIDTHS] = {o.bytes, o.narrow, o.counts};
     rec_put_u(out, octave * WIDTHS + o.width);
     buf_append(out, o.bins, sizeof(o.bins));
     buf_append(out, counts[o.width], o.count * width_bytes[o.width]);
 }
 
-/* Writes the length of the pages, then the pages. */
 static void put_pages(const struct sample_pages *p, struct buf *out)
 {
-    uint64_t length = 0;
+    size_t begin = encode_begin(out);
     unsigned n = 0;
 
-    buf_append(out, &length, sizeof(length));
-    size_t begin = out->len;
     rec_put_u(out, p->zeros);
     put_sketch(p->negative, out);
     put_sketch(p->tiny, out);
@@ -411,9 +399,7 @@ static void put_pages(const struct sample_pages *p, struct buf *out)
         if (has_octave(p, octave))
             put_octave(p, octave, out);
     }
-    length = out->len - begin;
-    if (!out->error)
-        memcpy(out->data + begin - sizeof(length), &length, sizeof(length));
+    encode_end(out, begin);
 }
 
 /* An octave in a message: the bins with values, and the position of their counts. */
@@ -424,7 +410,7 @@ struct sent_octave {
     unsigned octave;
 };
 
-static void read_octave(struct rec *r, struct sent_octave *ret)
+static void decode_octave(struct rec *r, struct sent_octave *ret)
 {
     uint64_t which = rec_choice(r, SAMPLE_OCTAVES * WIDTHS - 1);
     size_t count = 0;
@@ -446,9 +432,12 @@ static uint64_t count_at(const struct sent_octave *o, unsigned i)
 
     if (o->width == WIDTH_1)
         return o->counts[i];
-    if (o->width == WIDTH_8)
-        return memcpy(&wide, o->counts + i * sizeof(wide), sizeof(wide)), wide;
-    return memcpy(&narrow, o->counts + i * sizeof(narrow), sizeof(narrow)), narrow;
+    if (o->width == WIDTH_8) {
+        memcpy(&wide, o->counts + i * sizeof(wide), sizeof(wide));
+        return wide;
+    }
+    memcpy(&narrow, o->counts + i * sizeof(narrow), sizeof(narrow));
+    return narrow;
 }
 
 /* Adds to one counter, of 31 bits if that suffices, as merge_octave does. */
@@ -461,11 +450,10 @@ static int add_count(struct sample_memory *m, struct sample_pages *p, unsigned o
         page[bin] += (uint32_t)count;
         return 0;
     }
-    if (!p->wide[octave])
-        p->wide[octave] = sample_alloc(m, SAMPLE_PAGE * sizeof(uint64_t));
-    if (!p->wide[octave])
+    uint64_t *wide = wide_page(m, p, octave);
+    if (!wide)
         return m->error;
-    p->wide[octave][bin] += count;
+    wide[bin] += count;
     return 0;
 }
 
@@ -504,7 +492,7 @@ static int add_pages(struct sample_memory *m, struct rec *r, struct sample_pages
     rc = rc < 0 ? rc : add_sketch(r, &into->tiny);
     uint64_t n = rec_count(r, sizeof(o.bins));
     for (uint64_t k = 0; k < n && rc == 0 && !r->bad; k++) {
-        read_octave(r, &o);
+        decode_octave(r, &o);
         rc = r->bad ? 0 : add_octave(m, into, &o);
     }
     return rc < 0 ? rc : r->bad || r->ptr != r->end ? ERR_CORRUPT : 0;
@@ -535,15 +523,15 @@ static int merge_sent(struct sample_memory *m, struct sample *into, const struct
 /* Kept pages are checked when they are merged. */
 static int decode_pages(struct sample_memory *m, struct rec *r, bool keep, struct sample *s)
 {
-    uint64_t length = 0;
+    struct text pages = decode_block(r);
 
-    rec_array(r, &length, sizeof(length));
-    r->bad |= length > (size_t)(r->end - r->ptr) || length > UINT32_MAX;
+    r->bad |= pages.len > UINT32_MAX;
     if (r->bad)
         return 0;
-    struct sample sent = {
-        .data = (void *)(uintptr_t)r->ptr, .n = (uint32_t)length, .kind = s->kind, .sent = true};
-    r->ptr += length;
+    struct sample sent = {.data = (void *)(uintptr_t)pages.ptr,
+                          .n = (uint32_t)pages.len,
+                          .kind = s->kind,
+                          .sent = true};
     if (!keep)
         return merge_sent(m, s, &sent);
     *s = sent;
@@ -578,8 +566,8 @@ uint64_t sample_count(const struct sample *s)
     uint64_t n = p->zeros + (p->negative ? sketch_count(p->negative) : 0) +
                  (p->tiny ? sketch_count(p->tiny) : 0);
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
-        for (unsigned i = 0; (p->page[octave] || p->wide[octave]) && i < SAMPLE_PAGE; i++)
-            n += bin_count(p, octave, i);
+        for (unsigned i = 0; has_octave(p, octave) && i < SAMPLE_PAGE; i++)
+            n += sample_bin_count(p, octave, i);
     }
     return n;
 }
@@ -590,24 +578,16 @@ static double sketch_rank(const struct sketch *s, uint64_t rank, bool integers)
     return sketch_quantile(s, ((double)rank - 0.5) / (double)sketch_count(s), integers);
 }
 
-static double bin_value(unsigned octave, unsigned bin, bool integers)
-{
-    uint64_t bits = ((uint64_t)octave * SAMPLE_PAGE + bin + SAMPLE_BASE) << 45;
-    double lowest;
-
-    memcpy(&lowest, &bits, sizeof(lowest));
-    return sketch_bin_value(sketch_bin(lowest), integers);
-}
-
-/* A walk over the bins by ascending rank. */
-struct walk {
+/* A cursor over the bins by ascending rank. */
+struct rank_cursor {
     const struct sample_pages *pages;
     bool integers;
     unsigned octave, bin;
     uint64_t before; /* values before the present bin */
 };
 
-static double walk_to(struct walk *w, uint64_t rank)
+/* Returns the value of a rank, which is not below that of the call before. */
+static double rank_cursor_seek(struct rank_cursor *w, uint64_t rank)
 {
     const struct sample_pages *p = w->pages;
     uint64_t negative = p->negative ? sketch_count(p->negative) : 0;
@@ -622,10 +602,11 @@ static double walk_to(struct walk *w, uint64_t rank)
     rank -= negative + p->zeros + tiny;
     for (; w->octave < SAMPLE_OCTAVES; w->octave++, w->bin = 0) {
         for (; w->bin < SAMPLE_PAGE; w->bin++) {
-            uint64_t here = bin_count(p, w->octave, w->bin);
-            if (w->before + here >= rank)
-                return bin_value(w->octave, w->bin, w->integers);
-            w->before += here;
+            uint64_t count = sample_bin_count(p, w->octave, w->bin);
+            if (w->before + count >= rank)
+                return sketch_bin_value(sample_sketch_bin(w->octave * SAMPLE_PAGE + w->bin),
+                                        w->integers);
+            w->before += count;
         }
     }
     return 0;
@@ -715,11 +696,13 @@ int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool t
             ret[i] = value_of_code(((uint64_t *)s->data)[ranks[i] - 1], s->kind, time);
         return rc;
     }
-    struct walk w = {.pages = s->data, .integers = s->kind == SAMPLE_WHOLE};
+    struct rank_cursor cursor = {.pages = s->data, .integers = s->kind == SAMPLE_WHOLE};
     uint64_t n = sample_count(s);
     for (unsigned i = 0; i < count; i++) {
         /* min and max are exact */
-        double value = ranks[i] == 1 ? min : ranks[i] == n ? max : walk_to(&w, ranks[i]);
+        double value = ranks[i] == 1   ? min
+                       : ranks[i] == n ? max
+                                       : rank_cursor_seek(&cursor, ranks[i]);
         value = value < min ? min : value > max ? max : value;
         ret[i] = sample_value(value, s->kind, time);
     }
@@ -742,8 +725,8 @@ void sample_histogram(const struct sample *s, struct histogram *h)
     for (int octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         int exponent = octave + SAMPLE_LOWEST;
         uint64_t *bin = &pages.count[exponent < 0 ? HISTOGRAM_BINS - 1 : exponent + 1];
-        for (unsigned i = 0; (p->page[octave] || p->wide[octave]) && i < SAMPLE_PAGE; i++)
-            *bin += bin_count(p, (unsigned)octave, i);
+        for (unsigned i = 0; has_octave(p, (unsigned)octave) && i < SAMPLE_PAGE; i++)
+            *bin += sample_bin_count(p, (unsigned)octave, i);
     }
     histogram_merge(h, &pages);
 }

@@ -10,6 +10,7 @@
 #define DFTRACERD_ENGINE_GROUP_SAMPLE_H
 
 #include "base/recbuf.h"
+#include "dftracerd/measure.h"
 #include "dftracerd/query.h"
 
 #include <string.h>
@@ -73,6 +74,23 @@ static inline bool sample_bin(struct sample *s, double value)
         return false;
     page[bin % SAMPLE_PAGE]++;
     return true;
+}
+
+/* Returns the number of values in a bin. */
+static inline uint64_t sample_bin_count(const struct sample_pages *p, unsigned octave, unsigned bin)
+{
+    return (p->page[octave] ? p->page[octave][bin] : 0) +
+           (p->wide[octave] ? p->wide[octave][bin] : 0);
+}
+/* Returns the bin of a sketch that has the same values as a bin of the pages, counted over all
+ * octaves. */
+static inline uint32_t sample_sketch_bin(unsigned bin)
+{
+    uint64_t bits = (bin + SAMPLE_BASE) << 45;
+    double lowest;
+
+    memcpy(&lowest, &bits, sizeof(lowest));
+    return sketch_bin(lowest);
 }
 
 static inline int sample_add_i64(struct sample_memory *m, struct sample *s, int64_t value,

@@ -10,9 +10,9 @@
 
 struct job {
     const struct grouping *grouping;
-    const struct groups_here *here; /* NULL: all chunks */
-    size_t number;
-    struct groups *found; /* NULL: no worker has ended yet */
+    const struct groups_local *local; /* NULL: all chunks */
+    size_t number;                    /* in local->places */
+    struct groups *found;             /* NULL: no worker has ended yet */
     struct group_doubles doubles;
 };
 
@@ -31,9 +31,9 @@ int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set
 int groups_find(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
     struct groups_of_set *s = &w->found->set[set];
-    int rc = s->bound ? 0 : group_map_chunk(&s->map, b->chunk);
+    int rc = s->map_ready ? 0 : group_map_chunk(&s->map, b->chunk);
 
-    s->bound = true;
+    s->map_ready = true;
     rc = rc < 0 ? rc : group_map_batch(&s->map, b, w->group);
     return rc < 0 ? rc : groups_grow(w->found, set);
 }
@@ -53,11 +53,11 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
 
     if (rc < 0 || spec->add)
         return rc < 0 ? rc : spec->add(w, b, set);
-    w->counter = dense_sums_counter(w, b, set);
-    if (w->counter == UINT_MAX)
+    w->row_counter = dense_sums_row_counter(w, b, set);
+    if (w->row_counter == UINT_MAX)
         group_count_rows(s, w->group, b->count);
     rc = groups_accumulate(w, b, set, 0);
-    w->counter = UINT_MAX;
+    w->row_counter = UINT_MAX;
     return rc;
 }
 
@@ -145,7 +145,7 @@ static int worker_begin(void *arg, unsigned worker, void **ret_state)
     if (!w)
         return -ENOMEM;
     w->grouping = job->grouping;
-    w->counter = UINT_MAX;
+    w->row_counter = UINT_MAX;
     int rc = worker_init(w);
     if (rc < 0)
         worker_free(w);
@@ -205,26 +205,21 @@ static int worker_end(void *arg, unsigned worker, void *state, bool failed)
     return rc;
 }
 
-static bool is_of_other_rank(const struct job *job, size_t position)
+/* Returns true if this process does not scan the chunk. A remote rank also determines whether only
+ * rank 0 can scan it. */
+static bool is_left_out(const struct job *job, const struct groups_local *local, size_t position)
 {
     const struct query *q = job->grouping->query;
     const struct scan_place *p = &q->places[position];
-    unsigned rank =
-        job->here ? index_chunk_rank(q->env.index, snapshot_file(q->snapshot, p->file), p->chunk)
-                  : 0;
+    unsigned rank = index_chunk_rank(q->env.index, snapshot_file(q->snapshot, p->file), p->chunk);
+    bool listed = rank < local->rank_count && local->ranks[rank];
+    bool *rank_0_only = &local->places[job->number][position].rank_0_only;
 
-    return job->here && (rank >= job->here->rank_count || !job->here->ranks[rank]);
-}
-
-/* Returns true for a chunk that only rank 0 can scan. Other ranks note it for rank 0. */
-static bool is_left_to_rank_0(const struct job *job, size_t position)
-{
-    const struct groups_here *here = job->here;
-    bool *left = here && here->left ? &here->left[job->number][position] : NULL;
-
-    if (left && here->answers && !is_of_other_rank(job, position))
-        *left = covered_by_others(job->grouping->query, position);
-    return left && *left;
+    if (!local->remote)
+        return !listed && !*rank_0_only;
+    if (listed)
+        *rank_0_only = covered_by_others(q, position);
+    return !listed || *rank_0_only;
 }
 
 static bool skip_place(void *arg, size_t position)
@@ -232,10 +227,7 @@ static bool skip_place(void *arg, size_t position)
     const struct job *job = arg;
     const struct grouping *g = job->grouping;
 
-    bool left = is_left_to_rank_0(job, position);
-
-    return (job->here && job->here->answers ? left || is_of_other_rank(job, position)
-                                            : !left && is_of_other_rank(job, position)) ||
+    return (job->local && is_left_out(job, job->local, position)) ||
            (g->hooks && g->hooks->skip && g->hooks->skip(g->arg, position));
 }
 
@@ -253,7 +245,7 @@ static int chunk_begin(void *state, struct scan_chunk *c)
     int rc = 0;
 
     for (unsigned i = 0; i < w->found->set_count; i++)
-        w->found->set[i].bound = false;
+        w->found->set[i].map_ready = false;
     if (w->rows >= SAMPLE_FOLD_ROWS) {
         w->rows = 0;
         rc = sample_fold(&w->found->memory);
@@ -268,7 +260,7 @@ static int chunk_end(void *state, struct scan_chunk *c, void **ret_part)
     struct doubles_part *part = NULL;
     int rc = hooks && hooks->chunk_end ? hooks->chunk_end(w, c) : 0;
 
-    rc = rc < 0 ? rc : doubles_take(w, &part);
+    rc = rc < 0 ? rc : doubles_detach(w, &part);
     *ret_part = part;
     return rc;
 }
@@ -293,13 +285,12 @@ static int merge_part(void *arg, size_t position, void *part, bool failed)
     struct job *job = arg;
     int rc = failpoint("group.send_doubles") ? send_part_to_self(job->grouping, &part) : 0;
 
-    if (job->here && !failed && rc == 0) {
-        job->here->parts[job->number][position] = part;
+    if (job->local && !failed && rc == 0) {
+        job->local->places[job->number][position].part = part;
         return 0;
     }
-    int put = doubles_put(job->grouping, &job->doubles, part, failed || rc < 0);
-
-    return rc < 0 ? rc : put;
+    int merged = doubles_merge(job->grouping, &job->doubles, part, failed || rc < 0);
+    return rc < 0 ? rc : merged;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -316,7 +307,8 @@ static struct scan_sink sink_of(struct job *job)
                               .only = knows_values ? g->only : NULL,
                               .values = knows_values ? add_values : NULL,
                               .worker_begin = worker_begin,
-                              .skip = job->here || (g->hooks && g->hooks->skip) ? skip_place : NULL,
+                              .skip =
+                                  job->local || (g->hooks && g->hooks->skip) ? skip_place : NULL,
                               .chunk_plan = g->hooks && g->hooks->chunk_plan ? chunk_plan : NULL,
                               .chunk_begin = chunk_begin,
                               .batch = add_batch,
@@ -340,7 +332,7 @@ static int job_end(struct job *job, struct groups_job *ret)
     return rc;
 }
 
-int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_here *here)
+int groups_scan_local(struct groups_job *jobs, size_t count, const struct groups_local *local)
 {
     struct job *all = calloc(count, sizeof(*all));
     struct scan_sink *sinks = calloc(count, sizeof(*sinks));
@@ -351,7 +343,7 @@ int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_
         jobs[i].found = NULL;
     for (size_t i = 0; i < count && rc == 0; i++) {
         all[i].grouping = jobs[i].grouping;
-        all[i].here = here;
+        all[i].local = local;
         all[i].number = i;
         rc = doubles_init(&all[i].doubles, jobs[i].grouping);
         sinks[i] = sink_of(&all[i]);
@@ -373,7 +365,7 @@ int groups_scan_here(struct groups_job *jobs, size_t count, const struct groups_
 void group_moments(const struct groups *f, unsigned set, uint32_t group, unsigned acc,
                    struct moments *ret)
 {
-    int_moments_moments(f, group_slot(&f->set[set], group, acc), ret);
+    int_moments_expand(f, group_slot(&f->set[set], group, acc), ret);
 }
 
 const struct float_moments *group_doubles_of(const struct groups *f, unsigned set, uint32_t group,

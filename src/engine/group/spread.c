@@ -22,11 +22,11 @@ void query_rank_send(struct query *q, struct text fact)
 {
     struct query_far *far = q->env.far;
 
-    if (!far || far->answer || far->was_alone)
+    if (!far || far->answer || far->was_local)
         return;
     rec_put_u(&far->earlier, far->scans);
     rec_put_text(&far->earlier, fact);
-    far->alone = far->earlier.error != 0;
+    far->local = far->earlier.error != 0;
 }
 
 bool query_rank_receive(struct query *q, struct text *ret)
@@ -34,7 +34,7 @@ bool query_rank_receive(struct query *q, struct text *ret)
     struct query_far *far = q->env.far;
 
     if (far)
-        far->was_alone = far->alone;
+        far->was_local = far->local;
     if (!far || !far->answer || far->given.len == 0)
         return false;
     struct rec rec = rec_of(far->given);
@@ -45,13 +45,6 @@ bool query_rank_receive(struct query *q, struct text *ret)
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
-
-static int64_t time_left(const struct budget *b)
-{
-    int64_t left = b->deadline_ns ? b->deadline_ns - clock_mono_ns() : 0;
-
-    return b->deadline_ns && left < 1 ? 1 : left;
-}
 
 uint64_t query_far_number(void)
 {
@@ -68,7 +61,7 @@ void query_far_put(const struct query_far *far, const struct budget *b, bool who
     buf_reserve(out, part.len + (whole ? far->request.len + far->earlier.len : 0) + 64);
     rec_put_u(out, far->number);
     rec_put_u(out, far->scans);
-    rec_put_i(out, time_left(b));
+    rec_put_i(out, query_time_left(b));
     rec_put_text(out, whole ? far->request : TEXT(""));
     rec_put_buf(out, whole ? &far->earlier : &nothing);
     rec_put_text(out, part);
@@ -89,8 +82,8 @@ int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
 
 /* ---- results as bytes ------------------------------------------------------------------------ */
 
-/* The results that hooks keep in their `arg`. */
-static void put_own(const struct grouping *g, struct buf *out)
+/* Writes the results that hooks keep in their `arg`. */
+static void put_hook_results(const struct grouping *g, struct buf *out)
 {
     size_t begin = encode_begin(out);
 
@@ -99,11 +92,11 @@ static void put_own(const struct grouping *g, struct buf *out)
     encode_end(out, begin);
 }
 
-static int take_own(const struct grouping *g, struct rec *in)
+static int read_hook_results(const struct grouping *g, struct rec *in)
 {
-    struct rec own = rec_of(decode_block(in));
+    struct rec block = rec_of(decode_block(in));
 
-    return g->hooks && g->hooks->take ? g->hooks->take(g->arg, &own) : 0;
+    return g->hooks && g->hooks->take ? g->hooks->take(g->arg, &block) : 0;
 }
 
 static int put_groups(struct groups *found, bool later, struct buf *out)
@@ -115,99 +108,106 @@ static int put_groups(struct groups *found, bool later, struct buf *out)
     return rc;
 }
 
-static int put_parts(const struct grouping *g, struct doubles_part **parts, struct buf *out)
+/* Writes the number of each place with doubles, plus one, and its doubles; then 0. */
+static int put_parts(const struct grouping *g, const struct place_result *places, struct buf *out)
 {
     size_t count = g->query->place_count;
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
-        if (!parts[i])
+        if (!places[i].part)
             continue;
         rec_put_u(out, i + 1);
         size_t begin = encode_begin(out);
-        rc = doubles_encode(g, parts[i], out);
+        rc = doubles_encode(g, places[i].part, out);
         encode_end(out, begin);
     }
     rec_put_u(out, 0);
     return rc < 0 ? rc : out->error;
 }
 
-static int take_parts(const struct grouping *g, struct rec *in, struct doubles_part **parts)
+static int read_parts(const struct grouping *g, struct rec *in, struct place_result *places)
 {
     size_t count = g->query->place_count, i;
     int rc = 0;
 
     while (rc == 0 && (i = rec_u(in)) != 0) {
         struct text bytes = decode_block(in);
-        if (i > count || parts[i - 1] || in->bad)
+        if (i > count || places[i - 1].part || in->bad)
             return ERR_CORRUPT;
-        rc = doubles_decode(g, bytes, &parts[i - 1]);
+        rc = doubles_decode(g, bytes, &places[i - 1].part);
     }
     return rc < 0 ? rc : in->bad ? ERR_CORRUPT : 0;
 }
 
-/* ---- doubles of all places ------------------------------------------------------------------- */
-
-/* Merges the parts in the order of places and frees them. */
-static int parts_merge(const struct grouping *g, struct doubles_part **parts, struct groups *found,
-                       int rc)
+/* Writes the number of each place that only rank 0 can scan, plus one; then 0. */
+static void put_rank_0_places(const struct query *q, const struct place_result *places,
+                              struct buf *out)
 {
-    for (size_t i = 0; parts && i < g->query->place_count; i++) {
-        if (!parts[i])
-            continue;
-        int put = doubles_put(g, found ? &found->doubles : NULL, parts[i], rc < 0 || !found);
-        rc = rc < 0 ? rc : put;
+    for (size_t i = 0; i < q->place_count; i++)
+        if (places[i].rank_0_only)
+            rec_put_u(out, i + 1);
+    rec_put_u(out, 0);
+}
+
+static int read_rank_0_places(const struct query *q, struct rec *in, struct place_result *places,
+                              bool *any)
+{
+    uint64_t i;
+
+    while ((i = rec_u(in)) != 0) {
+        if (i > q->place_count)
+            return ERR_CORRUPT;
+        *any = places[i - 1].rank_0_only = true;
     }
-    free(parts);
+    return 0;
+}
+
+/* ---- results of all places ------------------------------------------------------------------- */
+
+/* Returns an empty result for each place of each job, or NULL without memory. */
+static struct place_result **places_new(const struct groups_job *jobs, size_t count)
+{
+    struct place_result **places = calloc(count, sizeof(*places));
+    bool ok = places != NULL;
+
+    for (size_t i = 0; i < count && ok; i++) {
+        places[i] = calloc(jobs[i].grouping->query->place_count + 1, sizeof(**places));
+        ok = places[i] != NULL;
+    }
+    for (size_t i = 0; places && !ok && i < count; i++)
+        free(places[i]);
+    if (!ok)
+        free(places);
+    return ok ? places : NULL;
+}
+
+/* Merges the doubles in the order of places (found NULL, or rc < 0: only frees them), and frees the
+ * results. Returns rc, or an error. */
+static int places_merge(const struct grouping *g, struct place_result *places, struct groups *found,
+                        int rc)
+{
+    for (size_t i = 0; i < g->query->place_count; i++) {
+        if (!places[i].part)
+            continue;
+        int merged =
+            doubles_merge(g, found ? &found->doubles : NULL, places[i].part, rc < 0 || !found);
+        rc = rc < 0 ? rc : merged;
+    }
+    free(places);
     return rc;
 }
 
-static void left_free(bool **left, size_t count)
-{
-    for (size_t i = 0; left && i < count; i++)
-        free(left[i]);
-    free(left);
-}
-
-/* Returns a zeroed flag for each place of each job, or NULL without memory. */
-static bool **left_new(const struct groups_job *jobs, size_t count)
-{
-    bool **left = calloc(count, sizeof(*left));
-
-    for (size_t i = 0; left && i < count; i++)
-        if (!(left[i] = calloc(jobs[i].grouping->query->place_count + 1, sizeof(bool))))
-            return left_free(left, count), NULL;
-    return left;
-}
-
-/* Returns an empty slot for each place of each job, or NULL without memory. */
-static struct doubles_part ***parts_new(const struct groups_job *jobs, size_t count)
-{
-    struct doubles_part ***parts = calloc(count, sizeof(struct doubles_part **));
-    bool ok = parts != NULL;
-
-    for (size_t i = 0; i < count && ok; i++) {
-        size_t places = jobs[i].grouping->query->place_count;
-        parts[i] = calloc(places + 1, sizeof(struct doubles_part *));
-        ok = parts[i] != NULL;
-    }
-    for (size_t i = 0; parts && !ok && i < count; i++)
-        free(parts[i]);
-    if (!ok)
-        free(parts);
-    return ok ? parts : NULL;
-}
-
-/* ---- another rank ---------------------------------------------------------------------------- */
+/* ---- a remote rank --------------------------------------------------------------------------- */
 
 /* Reads the results of an earlier scan from the message of rank 0. */
-static int take_given(struct query_far *far, struct groups_job *jobs, size_t count)
+static int read_earlier(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     struct rec rec = rec_of(far->given);
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = take_own(jobs[i].grouping, &rec);
+        rc = read_hook_results(jobs[i].grouping, &rec);
         rc = rc < 0 ? rc
                     : groups_decode(jobs[i].grouping, decode_block(&rec), false, &jobs[i].found);
         for (unsigned k = 0; rc == 0 && k < jobs[i].found->set_count; k++)
@@ -217,65 +217,52 @@ static int take_given(struct query_far *far, struct groups_job *jobs, size_t cou
     return rc;
 }
 
-/* Writes the numbers of the places, each plus one, and 0 at the end. */
-static void put_left(const struct query *q, const bool *left, struct buf *out)
-{
-    for (size_t i = 0; i < q->place_count; i++)
-        if (left[i])
-            rec_put_u(out, i + 1);
-    rec_put_u(out, 0);
-}
-
 static int put_answer(const struct groups_job *job, const struct query_counters *before,
-                      struct doubles_part **parts, const bool *left, struct buf *out)
+                      const struct place_result *places, struct buf *out)
 {
     const struct grouping *g = job->grouping;
     int rc = 0;
 
     rec_put_i(out, job->error);
-    put_own(g, out);
+    put_hook_results(g, out);
     if (job->error == 0) {
-        put_left(g->query, left, out);
-        query_put_counters(g->query, before, out);
+        put_rank_0_places(g->query, places, out);
+        query_encode_counters(g->query, before, out);
         rc = put_groups(job->found, false, out);
-        rc = rc < 0 ? rc : put_parts(g, parts, out);
+        rc = rc < 0 ? rc : put_parts(g, places, out);
     }
     return rc < 0 ? rc : out->error;
 }
 
 static int answer_scan(struct query_far *far, struct groups_job *jobs, size_t count)
 {
-    static const bool own = true;
-    bool **left = left_new(jobs, count);
-    struct groups_here here = {.ranks = &own,
-                               .rank_count = 1,
-                               .parts = parts_new(jobs, count),
-                               .left = left,
-                               .answers = true};
+    static const bool self = true; /* index_chunk_rank is 0 for chunks of this process */
+    struct groups_local local = {
+        .ranks = &self, .rank_count = 1, .places = places_new(jobs, count), .remote = true};
     struct query_counters *before = calloc(count, sizeof(*before));
-    int rc = here.parts && before && left ? 0 : -ENOMEM;
+    int rc = local.places && before ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < count && rc == 0; i++)
         query_counters(jobs[i].grouping->query, &before[i]);
-    rc = rc < 0 ? rc : groups_scan_here(jobs, count, &here);
+    rc = rc < 0 ? rc : groups_scan_local(jobs, count, &local);
     for (size_t i = 0; i < count && rc == 0; i++)
         rec_put_u(far->answer, jobs[i].grouping->query->place_count);
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = put_answer(&jobs[i], &before[i], here.parts[i], left[i], far->answer);
+        rc = put_answer(&jobs[i], &before[i], local.places[i], far->answer);
     far->answered = rc == 0;
-    for (size_t i = 0; i < count && here.parts; i++)
-        (void)parts_merge(jobs[i].grouping, here.parts[i], NULL, ERR_CANCELLED);
-    free(here.parts);
-    left_free(left, count);
+    for (size_t i = 0; i < count && local.places; i++)
+        (void)places_merge(jobs[i].grouping, local.places[i], NULL, ERR_CANCELLED);
+    free(local.places);
     free(before);
-    return ERR_CANCELLED; /* the rest of the request is done by rank 0 */
+    return ERR_CANCELLED; /* rank 0 completes the request */
 }
 
 /* ---- rank 0 ---------------------------------------------------------------------------------- */
 
 struct rank_answer {
     struct buf answer;
-    bool wanted, failed; /* the rank has some of the chunks; rank 0 must scan them */
+    bool wanted; /* the rank has some of the chunks */
+    bool failed; /* rank 0 must scan them */
 };
 struct rank_answers {
     struct query *query;
@@ -299,7 +286,7 @@ static void answer_arrived(void *arg, unsigned rank, int rc, struct buf *answer)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Marks the ranks that have chunks of the query. */
+/* Marks the ranks that have chunks of the query. Returns true if there are any. */
 static bool choose_ranks(const struct query *q, struct rank_answer *list, unsigned count)
 {
     bool any = false;
@@ -314,6 +301,7 @@ static bool choose_ranks(const struct query *q, struct rank_answer *list, unsign
     return any;
 }
 
+/* Sends the message to the chosen ranks. */
 static void request_all(struct rank_answers *all, struct text message, unsigned count)
 {
     unsigned *wanted = calloc(count, sizeof(*wanted)), n = 0;
@@ -361,64 +349,47 @@ static void wait_all(struct rank_answers *all, unsigned count)
     pthread_mutex_unlock(&all->lock);
 }
 
-static int take_left(const struct query *q, struct rec *in, bool *left, bool *any)
-{
-    uint64_t i;
-
-    while ((i = rec_u(in)) != 0) {
-        if (i > q->place_count)
-            return ERR_CORRUPT;
-        *any = left[i - 1] = true;
-    }
-    return 0;
-}
-
-/* The places, by job, that only rank 0 can scan. */
-struct left {
-    bool **places, any;
-};
-
-static int take_job(struct groups_job *job, struct rec *in, unsigned later,
-                    struct doubles_part **parts, bool *left, bool *any)
+static int read_job(struct groups_job *job, struct rec *in, unsigned later,
+                    struct place_result *places, bool *any_rank_0)
 {
     const struct grouping *g = job->grouping;
     struct groups *got = NULL;
-    int rc = (int)rec_i(in), taken = take_own(g, in);
+    int rc = (int)rec_i(in), read = read_hook_results(g, in);
 
-    rc = rc < 0 ? rc : taken;
-    rc = rc < 0 ? rc : take_left(g->query, in, left, any);
+    rc = rc < 0 ? rc : read;
+    rc = rc < 0 ? rc : read_rank_0_places(g->query, in, places, any_rank_0);
     if (rc < 0)
         return rc;
-    query_take_counters(g->query, in);
+    query_decode_counters(g->query, in);
     rc = groups_decode(g, decode_block(in), true, &got);
     rc = rc < 0 || job->error < 0 ? rc : groups_merge(job->found, got, later);
-    rc = rc < 0 ? rc : take_parts(g, in, parts);
+    rc = rc < 0 ? rc : read_parts(g, in, places);
     groups_free(got);
     return rc;
 }
 
 /* An answer with another number of places belongs to another state of the index: it is ignored. */
-static void take_answer(struct groups_job *jobs, size_t count, struct rank_answer *a,
-                        unsigned later, struct doubles_part ***parts, struct left *left)
+static void read_answer(struct groups_job *jobs, size_t count, struct rank_answer *a,
+                        unsigned later, struct place_result **places, bool *any_rank_0)
 {
     struct rec rec = rec_of((struct text){a->answer.data, a->answer.len});
 
     for (size_t i = 0; i < count; i++)
         a->failed |= rec_u(&rec) != jobs[i].grouping->query->place_count;
     for (size_t i = 0; i < count && !a->failed; i++) {
-        int rc = take_job(&jobs[i], &rec, later, parts[i], left->places[i], &left->any);
+        int rc = read_job(&jobs[i], &rec, later, places[i], any_rank_0);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : rc;
     }
 }
 
-/* Scans the chunks of ranks that did not answer. */
-static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_here *here)
+/* Scans the chunks of the ranks in `local`, and merges the groups. */
+static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_local *local)
 {
     struct groups_job *rest = calloc(count, sizeof(*rest));
 
     for (size_t i = 0; rest && i < count; i++)
         rest[i].grouping = jobs[i].grouping;
-    int rc = rest ? groups_scan_here(rest, count, here) : -ENOMEM;
+    int rc = rest ? groups_scan_local(rest, count, local) : -ENOMEM;
     for (size_t i = 0; rest && i < count; i++) {
         int merged = rc < 0 ? rc : rest[i].error;
         merged = merged < 0 || jobs[i].error < 0 ? merged
@@ -430,28 +401,28 @@ static int scan_rest(struct groups_job *jobs, size_t count, const struct groups_
     return rc;
 }
 
+/* Scans the chunks of ranks that did not answer, and those that only rank 0 can scan. */
 static int scan_failed(struct groups_job *jobs, size_t count, const struct rank_answer *list,
-                       unsigned ranks, struct doubles_part ***parts, const struct left *left)
+                       unsigned ranks, struct place_result **places, bool any_rank_0)
 {
-    bool *failed = calloc(ranks, sizeof(*failed)), any = left->any;
-    const struct groups_here here = {
-        .ranks = failed, .rank_count = ranks, .parts = parts, .left = left->places};
+    bool *failed = calloc(ranks, sizeof(*failed)), any = any_rank_0;
+    const struct groups_local local = {.ranks = failed, .rank_count = ranks, .places = places};
     int rc = failed ? 0 : -ENOMEM;
 
     for (unsigned i = 1; i < ranks && rc == 0; i++)
         any |= failed[i] = list[i].wanted && list[i].failed;
-    if (any)
-        rc = scan_rest(jobs, count, &here);
+    if (rc == 0 && any)
+        rc = scan_rest(jobs, count, &local);
     free(failed);
     return rc;
 }
 
 /* Merges the answers of all ranks. All of them are in memory until then. */
 static int merge_answers(struct groups_job *jobs, size_t count, struct rank_answer *list,
-                         unsigned ranks, struct doubles_part ***parts)
+                         unsigned ranks, struct place_result **places)
 {
     struct budget *budget = jobs->grouping->query->budget;
-    struct left left = {.places = left_new(jobs, count)};
+    bool any_rank_0 = false;
     size_t bytes = 0;
     unsigned answers = 0;
 
@@ -459,43 +430,45 @@ static int merge_answers(struct groups_job *jobs, size_t count, struct rank_answ
         bytes += list[i].answer.len;
         answers += list[i].wanted && !list[i].failed;
     }
-    int rc = left.places ? budget_charge(budget, bytes) : -ENOMEM;
-    for (unsigned i = 1; i < ranks && rc == 0; i++) {
+    int rc = budget_charge(budget, bytes);
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 1; i < ranks; i++) {
         if (list[i].wanted && !list[i].failed)
-            take_answer(jobs, count, &list[i], --answers, parts, &left);
+            read_answer(jobs, count, &list[i], --answers, places, &any_rank_0);
         budget_release(budget, list[i].answer.len);
         buf_done(&list[i].answer);
     }
-    rc = rc < 0 ? rc : scan_failed(jobs, count, list, ranks, parts, &left);
-    left_free(left.places, count);
-    return rc;
+    return scan_failed(jobs, count, list, ranks, places, any_rank_0);
 }
 
-static int scan_with(struct groups_job *jobs, size_t count, struct rank_answer *list,
-                     unsigned ranks)
+/* Scans the chunks of this process while the other ranks scan theirs, and merges all results. */
+static int scan_on_ranks(struct groups_job *jobs, size_t count, struct rank_answer *list,
+                         unsigned ranks)
 {
-    static const bool own = true;
+    static const bool self = true;
     struct query *q = jobs->grouping->query;
-    struct groups_here here = {.ranks = &own, .rank_count = 1, .parts = parts_new(jobs, count)};
+    struct groups_local local = {
+        .ranks = &self, .rank_count = 1, .places = places_new(jobs, count)};
     struct buf message = {0};
     struct rank_answers all = {.query = q, .list = list, .lock = PTHREAD_MUTEX_INITIALIZER};
 
     q->env.far->number = query_far_number();
     query_far_put(q->env.far, q->budget, true, TEXT(""), &message);
-    int rc = here.parts ? message.error : -ENOMEM;
+    int rc = local.places ? message.error : -ENOMEM;
     if (rc == 0) {
         clock_cond_init(&all.arrived);
         request_all(&all, (struct text){message.data, message.len}, ranks);
         buf_done(&message);
-        rc = groups_scan_here(jobs, count, &here);
+        rc = groups_scan_local(jobs, count, &local);
         wait_all(&all, ranks);
         pthread_cond_destroy(&all.arrived);
     }
-    rc = rc < 0 ? rc : merge_answers(jobs, count, list, ranks, here.parts);
-    for (size_t i = 0; i < count && here.parts; i++)
-        jobs[i].error = parts_merge(jobs[i].grouping, here.parts[i], jobs[i].found,
-                                    rc < 0 ? rc : jobs[i].error);
-    free(here.parts);
+    rc = rc < 0 ? rc : merge_answers(jobs, count, list, ranks, local.places);
+    for (size_t i = 0; i < count && local.places; i++)
+        jobs[i].error = places_merge(jobs[i].grouping, local.places[i], jobs[i].found,
+                                     rc < 0 ? rc : jobs[i].error);
+    free(local.places);
     for (unsigned i = 1; i < ranks; i++)
         buf_done(&list[i].answer);
     buf_done(&message);
@@ -510,17 +483,17 @@ static bool has_doubles(const struct groups *f)
     return false;
 }
 
-/* Keeps the results that later scans on other ranks need. */
-static void keep_found(struct query_far *far, struct groups_job *jobs, size_t count)
+/* Adds the results to far->earlier, which later scans on other ranks need. */
+static void add_earlier(struct query_far *far, struct groups_job *jobs, size_t count)
 {
     far->scans++;
-    for (size_t i = 0; i < count && !far->alone; i++) {
+    for (size_t i = 0; i < count && !far->local; i++) {
         const struct grouping *g = jobs[i].grouping;
-        far->alone = jobs[i].error || !g->more || has_doubles(jobs[i].found);
-        if (far->alone)
+        far->local = jobs[i].error || !g->more || has_doubles(jobs[i].found);
+        if (far->local)
             break;
-        put_own(g, &far->earlier);
-        far->alone = put_groups(jobs[i].found, true, &far->earlier) < 0;
+        put_hook_results(g, &far->earlier);
+        far->local = put_groups(jobs[i].found, true, &far->earlier) < 0;
     }
 }
 
@@ -534,10 +507,10 @@ static int scan_spread(struct query_far *far, struct groups_job *jobs, size_t co
     for (size_t i = 0; i < count && rc == 0; i++)
         any |= choose_ranks(jobs[i].grouping->query, list, ranks);
     if (rc == 0)
-        rc = any ? scan_with(jobs, count, list, ranks) : groups_scan_here(jobs, count, NULL);
+        rc = any ? scan_on_ranks(jobs, count, list, ranks) : groups_scan_local(jobs, count, NULL);
     free(list);
     if (rc == 0)
-        keep_found(far, jobs, count);
+        add_earlier(far, jobs, count);
     return rc;
 }
 
@@ -554,17 +527,17 @@ int groups_scan_all(struct groups_job *jobs, size_t count)
     }
     if (far && far->answer) {
         int rc = !spreads                     ? ERR_CANCELLED
-                 : far->scans++ < far->wanted ? take_given(far, jobs, count)
+                 : far->scans++ < far->wanted ? read_earlier(far, jobs, count)
                                               : answer_scan(far, jobs, count);
         for (size_t i = 0; i < count; i++)
             jobs[i].error = rc;
         return 0;
     }
-    if (far && !far->alone && spreads)
+    if (far && !far->local && spreads)
         return scan_spread(far, jobs, count);
     if (far)
-        far->alone = true;
-    return groups_scan_here(jobs, count, NULL);
+        far->local = true;
+    return groups_scan_local(jobs, count, NULL);
 }
 
 int groups_scan(const struct grouping *g, struct groups **ret, struct err *err)

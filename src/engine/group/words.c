@@ -25,7 +25,8 @@ void group_words_chunk(struct group_map *m)
         clear_seen(m->seen, m->seen_mask + 1);
 }
 
-static uint32_t place_of(const struct group_map *m, uint64_t word)
+/* Returns the slot of a word in `seen`, or the free one where it is to be added. */
+static uint32_t seen_find(const struct group_map *m, uint64_t word)
 {
     uint64_t h = word * 0x9E3779B97F4A7C15ull;
     uint32_t at = (uint32_t)(h >> 32) & m->seen_mask;
@@ -56,7 +57,7 @@ static int seen_grow(struct group_map *m, uint32_t more)
     m->seen_mask = cap - 1;
     for (uint32_t i = 0; i < before; i++) {
         if (old[i].word != FREE)
-            seen[place_of(m, old[i].word)] = old[i];
+            seen[seen_find(m, old[i].word)] = old[i];
     }
     free(old);
     return 0;
@@ -92,7 +93,7 @@ static int groups_of_words(struct group_map *m, const uint64_t *words, uint32_t 
     int rc = seen_grow(m, GROUP_PACK_BLOCK);
 
     for (uint32_t j = 0; j < n && rc == 0; j++) {
-        uint32_t at = place[j] = place_of(m, words[j]);
+        uint32_t at = place[j] = seen_find(m, words[j]);
         out[j] = m->seen[at].group;
         if (m->seen[at].word != FREE)
             continue;

@@ -17,15 +17,15 @@ struct group_worker {
     uint64_t rows, all_rows;           /* since the last fold; in total */
     VEC(struct doubles_entry) entries; /* of the current chunk, in the order of first use */
     struct dense_sums **dense_sums;    /* by set; NULL: the set has none */
-    unsigned counter; /* the accumulator whose slots count the batch's rows; UINT_MAX: none */
+    unsigned row_counter; /* the accumulator whose slots count the batch's rows; UINT_MAX: none */
     uint32_t group[SCAN_BATCH]; /* of the selected rows */
-    /* number.c: selected rows of the batch that have a value, and their groups, for one column
-     * after the other */
-    uint16_t some_row[SCAN_BATCH];
-    uint32_t some_group[SCAN_BATCH];
+    /* number.c: the selected rows of the batch that have a value, their groups and values, for one
+     * column at a time */
+    uint16_t value_row[SCAN_BATCH];
+    uint32_t value_group[SCAN_BATCH];
     union {
-        int64_t some[SCAN_BATCH];
-        double some_f64[SCAN_BATCH];
+        int64_t value_i64[SCAN_BATCH];
+        double value_f64[SCAN_BATCH];
     };
 };
 
@@ -67,7 +67,7 @@ int number_add_all(struct group_worker *w, unsigned set, unsigned acc, uint32_t 
 struct doubles_entry *number_doubles(struct group_worker *w, unsigned set, unsigned acc,
                                      uint32_t group);
 
-/* ---- dense_sums.c: integers summed up in a table that stays in the cache --------------------- */
+/* ---- dense_sums.c: integers are summed up in a table that stays in the cache ----------------- */
 
 /* *ret: *new*, or NULL if no accumulator of the set uses slots. */
 int dense_sums_new(const struct group_set *set, struct dense_sums **ret);
@@ -75,7 +75,8 @@ void dense_sums_free(const struct group_set *set, struct dense_sums *s);
 /* Returns false for moments of four orders, and if there are more groups than slots. */
 bool dense_sums_usable(const struct group_worker *w, unsigned set, unsigned acc);
 /* Returns the accumulator whose slots count the rows of the batch, too, or UINT_MAX. */
-unsigned dense_sums_counter(const struct group_worker *w, const struct scan_batch *b, unsigned set);
+unsigned dense_sums_row_counter(const struct group_worker *w, const struct scan_batch *b,
+                                unsigned set);
 /* Adds the values to the slots of their groups. */
 int dense_sums_add(struct group_worker *w, unsigned set, unsigned acc,
                    const struct group_values *of);

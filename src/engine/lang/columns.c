@@ -1,10 +1,10 @@
 /* columns.c - the table of columns: every name that a query knows in all traces.
  *
  * To add one: a row here. If it is computed by queries: a kind in path.h, and its row in the table
- * of engine/derived/source.c. If it is computed while indexing, as
- * size and bytes are: a stored column in src/column/chunk/chunk_builder.c. /suggest, /event and
- * /openapi.json use the table; tests/http/test_columns reports which of the other places lack the
- * column: the page, the oracle, docs/API.md. */
+ * of engine/derived/source.c. If it is computed while indexing, as size and bytes are: a stored
+ * column in src/column/chunk/chunk_builder.c. /suggest, /event and /openapi.json use the table;
+ * tests/http/test_columns reports which of the other places lack the column: the page, the oracle,
+ * docs/API.md. */
 #include "engine/lang/path.h"
 #include "dftracerd/query.h"
 

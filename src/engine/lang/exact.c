@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 10^36: a round number, so that it is printed and read back the same. */
+/* 10^36, which is printed and read back without loss. */
 #define LIMIT ((__int128)1000000000000000000 * 1000000000000000000)
 
 /* ---- reading and writing --------------------------------------------------------------------- */
@@ -27,16 +27,26 @@ static size_t digits_at(struct text t, size_t at)
     return n;
 }
 
+/* Sets *ret_digits to the digits of an integer, without leading zeros. Returns true if the number
+ * is negative. */
+static bool split_integer(struct text t, struct text *ret_digits)
+{
+    bool negative = t.len > 0 && t.ptr[0] == '-';
+
+    t = (struct text){t.ptr + negative, t.len - negative};
+    while (t.len > 1 && t.ptr[0] == '0')
+        t = (struct text){t.ptr + 1, t.len - 1};
+    *ret_digits = t;
+    return negative;
+}
+
 struct number number_of_digits(struct text digits)
 {
     struct number n = {.type = NUMBER_INT};
-    bool negative = digits.len > 0 && digits.ptr[0] == '-';
-    size_t at = negative;
-
-    while (at + 1 < digits.len && digits.ptr[at] == '0')
-        at++;
-    struct text bare = {digits.ptr + at, digits.len - at};
+    struct text bare;
+    bool negative = split_integer(digits, &bare);
     uint64_t magnitude;
+
     if (num_parse_u64(bare, &magnitude) == 0 && magnitude <= (uint64_t)INT64_MAX + negative) {
         n.i = (int64_t)(negative ? -magnitude : magnitude);
         return n;
@@ -72,25 +82,13 @@ int number_parse(struct text t, struct number *ret)
     return 0;
 }
 
-/* Sets the digits of a big number, without leading zeros. Returns the sign. */
-static bool split_big(struct text big, struct text *ret_digits)
-{
-    bool negative = big.len > 0 && big.ptr[0] == '-';
-
-    big = (struct text){big.ptr + negative, big.len - negative};
-    while (big.len > 1 && big.ptr[0] == '0')
-        big = (struct text){big.ptr + 1, big.len - 1};
-    *ret_digits = big;
-    return negative;
-}
-
 void number_print(const struct number *n, struct buf *out)
 {
     char text[40];
     struct text digits;
 
     if (n->type == NUMBER_BIG) {
-        if (split_big(n->big, &digits))
+        if (split_integer(n->big, &digits))
             buf_putc(out, '-');
         buf_text(out, digits);
         return;
@@ -101,21 +99,14 @@ void number_print(const struct number *n, struct buf *out)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static int cmp_magnitude(struct text a, struct text b)
-{
-    if (a.len != b.len)
-        return a.len < b.len ? -1 : 1;
-    return memcmp(a.ptr, b.ptr, a.len);
-}
-
 static int cmp_big(struct text a, struct text b)
 {
     struct text x, y;
-    bool a_negative = split_big(a, &x), b_negative = split_big(b, &y);
+    bool a_negative = split_integer(a, &x), b_negative = split_integer(b, &y);
 
     if (a_negative != b_negative)
         return a_negative ? -1 : 1;
-    int cmp = cmp_magnitude(x, y);
+    int cmp = x.len == y.len ? memcmp(x.ptr, y.ptr, x.len) : x.len < y.len ? -1 : 1;
     return a_negative ? -cmp : cmp;
 }
 
@@ -125,9 +116,7 @@ static int cmp_big_double(struct text big, double d)
     char digits[DBL_MAX_10_EXP + 8];
     bool negative = big.len > 0 && big.ptr[0] == '-';
 
-    if ((d < 0) != negative)
-        return negative ? -1 : 1;
-    if (fabs(d) < 9223372036854775808.0)
+    if ((d < 0) != negative || fabs(d) < 0x1p63)
         return negative ? -1 : 1;
     int len = snprintf(digits, sizeof(digits), "%.0f", d);
     return cmp_big(big, (struct text){digits, (size_t)len});
@@ -135,9 +124,9 @@ static int cmp_big_double(struct text big, double d)
 
 static int cmp_int_double(int64_t i, double d)
 {
-    if (d >= 9223372036854775808.0)
+    if (d >= 0x1p63)
         return -1;
-    if (d < -9223372036854775808.0)
+    if (d < -0x1p63)
         return 1;
     double whole = floor(d);
     int64_t w = (int64_t)whole;
@@ -260,22 +249,21 @@ struct cut cut_divide(struct cut b, int64_t by)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* has_min and has_max return true if the range of numbers that pass (for NE: do not pass) is
- * bounded below or above. */
-static bool has_min(enum compare op)
+/* Returns true if the range of numbers that pass (for NE: do not pass) is bounded below. */
+static bool is_bounded_below(enum compare op)
 {
     return op != COMPARE_LT && op != COMPARE_LE;
 }
 
-static bool has_max(enum compare op)
+static bool is_bounded_above(enum compare op)
 {
     return op != COMPARE_GT && op != COMPARE_GE;
 }
 
 struct range range_of(enum compare op, struct cut b)
 {
-    __int128 lo = has_min(op) ? b.floor + (op == COMPARE_GT || b.more) : INT64_MIN;
-    __int128 hi = has_max(op) ? b.floor - (op == COMPARE_LT && !b.more) : INT64_MAX;
+    __int128 lo = is_bounded_below(op) ? b.floor + (op == COMPARE_GT || b.more) : INT64_MIN;
+    __int128 hi = is_bounded_above(op) ? b.floor - (op == COMPARE_LT && !b.more) : INT64_MAX;
 
     if (lo > hi || lo > INT64_MAX || hi < INT64_MIN)
         return (struct range){INT64_MAX, INT64_MIN};
@@ -292,7 +280,7 @@ double number_double(const struct number *n)
     if (n->type == NUMBER_INT)
         return (double)n->i;
     struct text digits;
-    bool negative = split_big(n->big, &digits);
+    bool negative = split_integer(n->big, &digits);
     if (num_parse_double(digits, &d) < 0)
         d = DBL_MAX;
     return negative ? -d : d;
@@ -300,17 +288,14 @@ double number_double(const struct number *n)
 
 struct range_f64 range_f64_of(enum compare op, const struct number *n)
 {
-    double near = number_double(n);
-    int cmp = number_cmp(&(struct number){.type = NUMBER_DOUBLE, .d = near}, n);
-    bool in =
-        compare_holds(op == COMPARE_NE ? COMPARE_EQ : op, cmp); /* the nearest double passes */
+    double nearest = number_double(n);
+    int cmp = number_cmp(&(struct number){.type = NUMBER_DOUBLE, .d = nearest}, n);
+    bool passes = compare_holds(op == COMPARE_NE ? COMPARE_EQ : op, cmp);
+    double lo = passes ? nearest : nextafter(nearest, INFINITY);
+    double hi = passes ? nearest : nextafter(nearest, -INFINITY);
 
-    if (!in && has_min(op) && has_max(op))
+    if (!passes && is_bounded_below(op) && is_bounded_above(op))
         return (struct range_f64){INFINITY, -INFINITY};
-    return (struct range_f64){.lo = !has_min(op) ? -INFINITY
-                                    : in         ? near
-                                                 : nextafter(near, INFINITY),
-                              .hi = !has_max(op) ? INFINITY
-                                    : in         ? near
-                                                 : nextafter(near, -INFINITY)};
+    return (struct range_f64){is_bounded_below(op) ? lo : -INFINITY,
+                              is_bounded_above(op) ? hi : INFINITY};
 }

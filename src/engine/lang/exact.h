@@ -7,7 +7,7 @@
 
 /* A number as it was written. */
 struct number {
-    enum { NUMBER_INT, NUMBER_DOUBLE, NUMBER_BIG } type;
+    enum { NUMBER_INT, NUMBER_DOUBLE, NUMBER_BIG } type; /* number_cmp relies on the order */
     int64_t i;
     double d;        /* finite */
     struct text big; /* integer beyond int64: '-' or nothing, digits without leading zeros */
@@ -28,7 +28,7 @@ struct cut {
     bool more;
 };
 struct cut number_cut(const struct number *n);
-/* Parses a JSON number, times factor * 10^scale. Returns false if it is no number. */
+/* Sets *ret to a JSON number, multiplied by factor * 10^scale. Returns false if t is no number. */
 bool decimal_cut(struct text t, int scale, int64_t factor, struct cut *ret);
 /* Returns floor(b / by), by > 0: converts nanoseconds to microseconds. */
 struct cut cut_divide(struct cut b, int64_t by);

@@ -141,7 +141,7 @@ static int32_t hex4(const struct dsl_lexer *l, size_t ahead)
     return value;
 }
 
-/* Reads a \u escape, from the 'u' on. A lone surrogate becomes U+FFFD, as when traces are read. */
+/* Decodes a \u escape, from the 'u' on. A lone surrogate becomes U+FFFD, as in traces. */
 static int lex_unicode(struct dsl_lexer *l, char **out)
 {
     int32_t c = hex4(l, 1), low;
@@ -160,8 +160,8 @@ static int lex_unicode(struct dsl_lexer *l, char **out)
     return 0;
 }
 
-/* Reads an escape after its backslash. A backslash that begins no escape is kept, so that patterns
- * may contain "\d". */
+/* Decodes an escape after its backslash. A backslash that begins no escape is kept, so that
+ * patterns may contain "\d". */
 static int lex_escape(struct dsl_lexer *l, char **out)
 {
     char c = peek_char(l, 0);

@@ -27,7 +27,7 @@ struct parser {
     unsigned terms;
 };
 
-/* ---- tools ----------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static int next_token(struct parser *p)
 {
@@ -64,35 +64,32 @@ static struct dsl_node *node_new(struct parser *p, enum dsl_op op)
     return n;
 }
 
-static int enter_level(struct parser *p, size_t position)
+/* Reads a '(' or NOT, which begins a level of nesting. */
+static int enter_level(struct parser *p)
 {
     if (++p->depth > DSL_DEPTH_MAX)
-        return dsl_fail(p->err, p->lexer.source, position,
+        return dsl_fail(p->err, p->lexer.source, p->token.position,
                         "the query is nested deeper than %d levels", DSL_DEPTH_MAX);
-    return 0;
+    return next_token(p);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
+/* A unit is factor * 10^scale ns or bytes. */
+struct unit {
+    const char *name; /* NULL: the end of the table */
     int scale;
     int64_t factor;
-} times[] = {
-    {"", 3, 1},          {"ns", 0, 1},   {"us", 3, 1},   {"\xC2\xB5s", 3, 1},
-    {"\xCE\xBCs", 3, 1}, {"ms", 6, 1},   {"s", 9, 1},    {"sec", 9, 1},
-    {"m", 9, 60},        {"min", 9, 60}, {"h", 9, 3600}, {"d", 9, 86400},
 };
-static const struct {
-    const char *name;
-    int scale;
-    int64_t factor;
-} sizes[] = {
-    {"b", 0, 1},         {"k", 0, 1 << 10},   {"kib", 0, 1 << 10}, {"kb", 3, 1},
-    {"m", 0, 1 << 20},   {"mib", 0, 1 << 20}, {"mb", 6, 1},        {"g", 0, 1 << 30},
-    {"gib", 0, 1 << 30}, {"gb", 9, 1},        {"t", 0, 1ll << 40}, {"tib", 0, 1ll << 40},
-    {"tb", 12, 1},
-};
+static const struct unit times[] = {
+    {"", 3, 1},     {"ns", 0, 1},    {"us", 3, 1},  {"\xC2\xB5s", 3, 1}, {"\xCE\xBCs", 3, 1},
+    {"ms", 6, 1},   {"s", 9, 1},     {"sec", 9, 1}, {"m", 9, 60},        {"min", 9, 60},
+    {"h", 9, 3600}, {"d", 9, 86400}, {NULL, 0, 0}};
+static const struct unit sizes[] = {{"b", 0, 1},   {"k", 0, 1 << 10},   {"kib", 0, 1 << 10},
+                                    {"kb", 3, 1},  {"m", 0, 1 << 20},   {"mib", 0, 1 << 20},
+                                    {"mb", 6, 1},  {"g", 0, 1 << 30},   {"gib", 0, 1 << 30},
+                                    {"gb", 9, 1},  {"t", 0, 1ll << 40}, {"tib", 0, 1ll << 40},
+                                    {"tb", 12, 1}, {NULL, 0, 0}};
 
 static int fail_unit(struct parser *p, const char *why)
 {
@@ -100,27 +97,27 @@ static int fail_unit(struct parser *p, const char *why)
                     (int)(p->token.unit.len < 40 ? p->token.unit.len : 40), p->token.unit.ptr);
 }
 
+/* Sets *ret to the number of the token, in ns or bytes. Returns false if its unit is unknown. */
+static bool scale_number(const struct parser *p, const struct unit *units, struct cut *ret)
+{
+    for (const struct unit *u = units; u->name; u++) {
+        if (text_eq_nocase(p->token.unit, text_of(u->name)))
+            return decimal_cut(p->token.text, u->scale, u->factor, ret);
+    }
+    return false;
+}
+
 /* No event has a larger time; larger ones would lose digits in the canonical text. */
 #define TIME_LIMIT ((__int128)1000000000000 * 1000000000000)
 
-static struct cut bounded_time(struct cut ns)
-{
-    if (ns.floor >= TIME_LIMIT)
-        return (struct cut){TIME_LIMIT, false};
-    return ns.floor <= -TIME_LIMIT ? (struct cut){-TIME_LIMIT, false} : ns;
-}
-
 static int time_literal(struct parser *p, struct literal *ret)
 {
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-        if (!text_eq_nocase(p->token.unit, text_of(times[i].name)))
-            continue;
-        ret->type = LITERAL_TIME;
-        decimal_cut(p->token.text, times[i].scale, times[i].factor, &ret->ns);
-        ret->ns = bounded_time(ret->ns);
-        return 0;
-    }
-    return fail_unit(p, "expected a unit of time (ns, us, ms, s, min, h, d)");
+    if (!scale_number(p, times, &ret->ns))
+        return fail_unit(p, "expected a unit of time (ns, us, ms, s, min, h, d)");
+    ret->type = LITERAL_TIME;
+    if (ret->ns.floor >= TIME_LIMIT || ret->ns.floor <= -TIME_LIMIT)
+        ret->ns = (struct cut){ret->ns.floor < 0 ? -TIME_LIMIT : TIME_LIMIT, false};
+    return 0;
 }
 
 /* Sizes in whole bytes become integers, whatever the unit; others doubles. */
@@ -128,19 +125,14 @@ static int size_literal(struct parser *p, struct literal *ret)
 {
     struct cut b;
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-        if (!text_eq_nocase(p->token.unit, text_of(sizes[i].name)))
-            continue;
-        decimal_cut(p->token.text, sizes[i].scale, sizes[i].factor, &b);
-        ret->type = LITERAL_NUMBER;
-        ret->number =
-            (struct number){.type = NUMBER_DOUBLE, .d = (double)b.floor + (b.more ? 0.5 : 0)};
-        if (!b.more && b.floor <= INT64_MAX && b.floor >= INT64_MIN)
-            ret->number = (struct number){.type = NUMBER_INT, .i = (int64_t)b.floor};
-        return 0;
-    }
-    return fail_unit(p,
-                     "expected a unit of size (B, k, KiB, kB, M, MiB, MB, G, GiB, GB, T, TiB, TB)");
+    if (!scale_number(p, sizes, &b))
+        return fail_unit(
+            p, "expected a unit of size (B, k, KiB, kB, M, MiB, MB, G, GiB, GB, T, TiB, TB)");
+    ret->type = LITERAL_NUMBER;
+    ret->number = (struct number){.type = NUMBER_DOUBLE, .d = (double)b.floor + (b.more ? 0.5 : 0)};
+    if (!b.more && b.floor <= INT64_MAX && b.floor >= INT64_MIN)
+        ret->number = (struct number){.type = NUMBER_INT, .i = (int64_t)b.floor};
+    return 0;
 }
 
 static int number_literal(struct parser *p, const struct path_info *info, struct literal *ret)
@@ -195,42 +187,34 @@ static int parse_value(struct parser *p, const struct path_info *info, struct li
     return rc < 0 ? rc : next_token(p);
 }
 
-static int add_literal(struct parser *p, struct dsl_node *n, size_t *cap)
+/* Appends a value to the literals. The array is full when it has a power of two of them. */
+static int parse_literal(struct parser *p, struct dsl_node *n)
 {
-    if (n->literal_count < *cap)
-        return 0;
-    size_t bigger = *cap ? *cap * 2 : 1;
-    struct literal *copy = arena_alloc(&p->dsl->arena, bigger * sizeof(*copy));
-    if (!copy)
-        return -ENOMEM;
-    if (n->literal_count)
-        memcpy(copy, n->literals, n->literal_count * sizeof(*copy));
-    n->literals = copy;
-    *cap = bigger;
-    return 0;
-}
+    size_t count = n->literal_count;
 
-static int parse_one_value(struct parser *p, struct dsl_node *n, size_t *cap)
-{
-    int rc = add_literal(p, n, cap);
-
-    if (rc == 0)
-        rc = parse_value(p, &n->info, &n->literals[n->literal_count]);
-    if (rc == 0)
-        n->literal_count++;
+    if ((count & (count - 1)) == 0) {
+        struct literal *larger =
+            arena_alloc(&p->dsl->arena, (count ? 2 * count : 1) * sizeof(*larger));
+        if (!larger)
+            return -ENOMEM;
+        if (count)
+            memcpy(larger, n->literals, count * sizeof(*larger));
+        n->literals = larger;
+    }
+    int rc = parse_value(p, &n->info, &n->literals[count]);
+    n->literal_count += rc == 0;
     return rc;
 }
 
 /* Parses a list after IN. */
 static int parse_list(struct parser *p, struct dsl_node *n)
 {
-    size_t cap = 0;
     int rc = expect_token(p, TOKEN_LIST, "'[' and a list of values");
 
     if (rc == 0 && p->token.type == TOKEN_LIST_END)
         return next_token(p);
     while (rc == 0) {
-        rc = parse_one_value(p, n, &cap);
+        rc = parse_literal(p, n);
         if (rc == 0 && p->token.type == TOKEN_LIST_END)
             return next_token(p);
         if (rc == 0)
@@ -241,12 +225,10 @@ static int parse_list(struct parser *p, struct dsl_node *n)
 
 static int parse_string(struct parser *p, struct dsl_node *n, const char *what)
 {
-    size_t cap = 0;
-
     if (p->token.type != TOKEN_TEXT)
         return fail_expected(p, what);
     n->position = p->token.position;
-    return parse_one_value(p, n, &cap);
+    return parse_literal(p, n);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -295,12 +277,10 @@ static int parse_like(struct parser *p, struct dsl_node *n)
 
 static int parse_compare(struct parser *p, struct dsl_node *n)
 {
-    size_t cap = 0;
-
     n->op = DSL_COMPARE;
     n->compare = p->token.compare;
     int rc = next_token(p);
-    return rc < 0 ? rc : parse_one_value(p, n, &cap);
+    return rc < 0 ? rc : parse_literal(p, n);
 }
 
 /* Parses the operator and the value after the path of a test. */
@@ -386,16 +366,14 @@ static int parse_test(struct parser *p, struct dsl_node **ret)
 
 /* ---- and, or, not ---------------------------------------------------------------------------- */
 
-static int parse_or(struct parser *p, struct dsl_node **ret);
+static int parse_operands(struct parser *p, enum dsl_op op, struct dsl_node **ret);
 
 static int parse_parenthesis(struct parser *p, struct dsl_node **ret)
 {
-    int rc = enter_level(p, p->token.position);
+    int rc = enter_level(p);
 
     if (rc == 0)
-        rc = next_token(p);
-    if (rc == 0)
-        rc = parse_or(p, ret);
+        rc = parse_operands(p, DSL_OR, ret);
     p->depth--;
     return rc < 0 ? rc : expect_token(p, TOKEN_CLOSE, "'and', 'or' or ')'");
 }
@@ -409,9 +387,7 @@ static int parse_not(struct parser *p, struct dsl_node **ret)
     struct dsl_node *n = node_new(p, DSL_NOT);
     if (!n)
         return -ENOMEM;
-    int rc = enter_level(p, p->token.position);
-    if (rc == 0)
-        rc = next_token(p);
+    int rc = enter_level(p);
     if (rc == 0)
         rc = parse_not(p, &n->child);
     p->depth--;
@@ -429,14 +405,18 @@ static void append_child(struct dsl_node *parent, struct dsl_node ***tail, struc
         *tail = &(**tail)->next;
 }
 
-/* Parses a sequence of operands with the same operator between them. */
-static int parse_row(struct parser *p, enum dsl_op op, struct dsl_node **ret)
+static int parse_operand(struct parser *p, enum dsl_op op, struct dsl_node **ret)
 {
-    enum dsl_token_type sign = op == DSL_AND ? TOKEN_AND : TOKEN_OR;
-    struct dsl_node *first = NULL, *n = NULL, **tail = NULL, *more = NULL;
-    int rc = op == DSL_AND ? parse_not(p, &first) : parse_row(p, DSL_AND, &first);
+    return op == DSL_AND ? parse_not(p, ret) : parse_operands(p, DSL_AND, ret);
+}
 
-    while (rc == 0 && p->token.type == sign) {
+/* Parses a sequence of operands with the same operator, AND or OR, between them. */
+static int parse_operands(struct parser *p, enum dsl_op op, struct dsl_node **ret)
+{
+    struct dsl_node *first = NULL, *n = NULL, **tail = NULL, *more = NULL;
+    int rc = parse_operand(p, op, &first);
+
+    while (rc == 0 && p->token.type == (op == DSL_AND ? TOKEN_AND : TOKEN_OR)) {
         if (!n) {
             n = node_new(p, op);
             if (!n)
@@ -446,18 +426,13 @@ static int parse_row(struct parser *p, enum dsl_op op, struct dsl_node **ret)
         }
         rc = next_token(p);
         if (rc == 0)
-            rc = op == DSL_AND ? parse_not(p, &more) : parse_row(p, DSL_AND, &more);
+            rc = parse_operand(p, op, &more);
         if (rc == 0)
             append_child(n, &tail, more);
     }
     if (rc == 0)
         *ret = n ? n : first;
     return rc;
-}
-
-static int parse_or(struct parser *p, struct dsl_node **ret)
-{
-    return parse_row(p, DSL_OR, ret);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -478,21 +453,16 @@ static unsigned canonical_depth(const struct dsl_node *n)
 
 static int check_utf8(struct text source, struct err *err)
 {
-    size_t good = 0, bad = source.len;
+    size_t at = 0, len = 0;
+    int32_t code;
 
     if (text_is_utf8(source))
         return 0;
-    while (good + 1 <
-           bad) { /* whole texts up to `good` are UTF-8 but for a cut character at their end */
-        size_t middle = good + (bad - good) / 2, end = middle;
-        while (end > good && middle - end < 3 && ((unsigned char)source.ptr[end] & 0xC0) == 0x80)
-            end--;
-        if (text_is_utf8((struct text){source.ptr, end}))
-            good = middle;
-        else
-            bad = middle;
-    }
-    return dsl_fail(err, source, good, "the query is not valid UTF-8");
+    do {
+        at += len;
+        len = text_utf8_next((struct text){source.ptr + at, source.len - at}, &code);
+    } while (code >= 0);
+    return dsl_fail(err, source, at, "the query is not valid UTF-8");
 }
 
 int dsl_parse(struct text source, struct err *err, struct dsl *ret)
@@ -507,7 +477,7 @@ int dsl_parse(struct text source, struct err *err, struct dsl *ret)
     if (rc < 0 || p.token.type == TOKEN_END)
         return rc;
     struct dsl_node *root = NULL;
-    rc = parse_or(&p, &root);
+    rc = parse_operands(&p, DSL_OR, &root);
     if (rc == 0 && p.token.type != TOKEN_END)
         rc = fail_expected(&p, "'and', 'or' or the end of the query");
     if (rc == 0 && canonical_depth(root) > DSL_DEPTH_MAX)

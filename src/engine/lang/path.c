@@ -6,20 +6,8 @@
 
 enum { STORED_MAX = 4000 }; /* bytes of a path that can be a dimension */
 
-static bool starts_with(struct text t, const char *prefix)
-{
-    size_t len = strlen(prefix);
-
-    return t.len >= len && memcmp(t.ptr, prefix, len) == 0;
-}
-
-static bool contains(struct text t, const char *word)
-{
-    return memmem(t.ptr, t.len, word, strlen(word)) != NULL;
-}
-
-/* Returns true for names of arguments that count bytes. */
-static bool is_bytes(struct text path)
+/* Returns true for arguments whose values are sizes. */
+static bool is_size(struct text path)
 {
     static const char *const exact[] = {"args.ret", "args.count", "args.offset", "args.ret_sum"};
 
@@ -27,7 +15,7 @@ static bool is_bytes(struct text path)
         if (text_eq(path, text_of(exact[i])))
             return true;
     }
-    return contains(path, "size") || contains(path, "bytes");
+    return memmem(path.ptr, path.len, "size", 4) || memmem(path.ptr, path.len, "bytes", 5);
 }
 
 static int resolve_bare(struct text path, struct arena *arena, struct path_info *ret)
@@ -41,7 +29,7 @@ static int resolve_bare(struct text path, struct arena *arena, struct path_info 
     ret->column = path;
     ret->other = (struct text){argument, path.len + 5};
     ret->hash = trace_path_is_hash(ret->other);
-    ret->bytes = !ret->hash && is_bytes(ret->other);
+    ret->bytes = !ret->hash && is_size(ret->other);
     return 0;
 }
 
@@ -69,10 +57,10 @@ int path_resolve(struct text path, struct arena *arena, struct path_info *ret)
         *ret = info_of(c);
         return 0;
     }
-    if (starts_with(path, "args.")) {
+    if (text_starts(path, TEXT("args."))) {
         info.hash = trace_path_is_hash(path);
-        info.bytes = !info.hash && is_bytes(path);
-    } else if (!starts_with(path, "@")) {
+        info.bytes = !info.hash && is_size(path);
+    } else if (!text_starts(path, TEXT("@"))) {
         rc = resolve_bare(path, arena, &info);
     }
     if (rc == 0)

@@ -19,10 +19,10 @@ enum path_kind {
 };
 struct path_info {
     enum path_kind kind;
-    struct text column, other; /* other.len 0: none */
-    bool time;                 /* literals are microseconds or carry a unit of time */
+    struct text column, other; /* see PATH_COLUMN; other.len 0: none */
+    bool time;                 /* literals are microseconds or have a unit of time */
     bool number; /* a derived number; for PATH_COLUMN, the type depends on the values */
-    bool bytes;  /* literals may carry a unit of size */
+    bool bytes;  /* literals may have a unit of size */
     bool hash;   /* numbers in literals are compared as texts */
 };
 /* A row of the table in columns.c. */
@@ -33,11 +33,11 @@ struct known_column {
 };
 /* Returns NULL if the table has no column of this name. */
 const struct known_column *known_column(struct text name);
-/* Returns true for stored columns that are computed while indexing, so that they contain no field
- * of a line: "size", "bytes". */
-bool column_is_computed(struct text stored);
-/* Returns true for names of computed columns, by which no field of a line can be selected. */
+/* Returns true for names of derived columns, by which no field of a line can be selected. */
 bool column_is_derived(struct text name);
+/* Returns true for derived columns that are computed while indexing, and then stored: "size",
+ * "bytes". */
+bool column_is_computed(struct text stored);
 /* Resolves a path. `ret` borrows from `path` and the arena. Returns 0 or -ENOMEM. */
 int path_resolve(struct text path, struct arena *arena, struct path_info *ret);
 

@@ -72,7 +72,7 @@ static uint32_t hex4(const char *digits)
     return (uint32_t)strtoul(copy, NULL, 16);
 }
 
-/* Decodes an escape after its backslash. Returns the bytes read. */
+/* Decodes an escape from the character after its backslash on. Returns the bytes read. */
 static size_t decode_escape(const char *in, size_t left, char **out)
 {
     static const char names[] = "bfnrt", bytes[] = "\b\f\n\r\t";
@@ -198,9 +198,8 @@ int pattern_match(const struct pattern *p, struct text subject)
 {
     int rc = match_with(p, subject, 0);
 
-    if (rc ==
-        /* The stack of compiled code is small; the interpreter uses the heap. */
-        PCRE2_ERROR_JIT_STACKLIMIT)
+    /* The stack of compiled code is small; the interpreter uses the heap. */
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
         rc = match_with(p, subject, PCRE2_NO_JIT);
     if (rc >= 0)
         return 1;

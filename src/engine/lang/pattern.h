@@ -10,9 +10,10 @@
 bool like_match(struct text pattern, struct text subject, bool nocase);
 /* Ignores the case of ASCII letters. Every text contains the empty needle. */
 bool text_contains_nocase(struct text haystack, struct text needle);
-/* json_unescape decodes the inside of a valid JSON string. json_contains_nocase searches in one:
- * returns 1, 0 or -ENOMEM. */
-char *json_unescape(struct text inside, char *out); /* out: inside.len bytes; returns the end */
+/* Decodes the inside of a valid JSON string. out: inside.len bytes. Returns the end of the text. */
+char *json_unescape(struct text inside, char *out);
+/* Searches the inside of a valid JSON string as text_contains_nocase does. Returns 1, 0 or -ENOMEM.
+ */
 int text_contains_escaped(struct text haystack, struct text needle);
 
 struct pattern; /* immutable: any thread */

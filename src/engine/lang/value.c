@@ -89,12 +89,12 @@ double value_double(const struct value *v, double fallback)
 
 static int cmp_numbers(const struct value *a, const struct value *b)
 {
-    char room_a[64], room_b[64];
+    char digits_a[64], digits_b[64];
     __int128 x, y;
 
     if (value_whole(a, &x) && value_whole(b, &y))
         return (x > y) - (x < y);
-    struct number m = number_of(a, room_a), n = number_of(b, room_b);
+    struct number m = number_of(a, digits_a), n = number_of(b, digits_b);
     return number_cmp(&m, &n);
 }
 

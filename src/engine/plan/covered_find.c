@@ -12,7 +12,7 @@
 enum { KEYS = 4 };
 
 /* An outer call. */
-struct span {
+struct outer_call {
     int64_t ts, te;
     uint64_t row; /* in `bits` */
     uint32_t thread;
@@ -27,10 +27,10 @@ struct search {
     struct test *outer, *inner;
     const struct source *keys[KEYS], *ts, *dur;
     struct group_table threads;
-    VEC(struct span) spans;
-    size_t max_spans;
+    VEC(struct outer_call) calls;
+    size_t max_calls;
     VEC(uint64_t) bits; /* of the rows of `found` */
-    VEC(int64_t) tree;  /* leaves (the second half): te of the spans; other nodes: their maximum */
+    VEC(int64_t) tree;  /* leaves (the second half): te of the calls; other nodes: their maximum */
     size_t leaves;
 };
 
@@ -58,7 +58,7 @@ static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
 
 /* ---- outer calls ----------------------------------------------------------------------------- */
 
-/* Adds bits for the rows of the chunk. *ret: the number of its first bit. */
+/* Adds bits for the rows of the chunk, unless it has some. *ret: the number of its first bit. */
 static int bits_of_chunk(struct search *s, const struct scan_chunk *c, uint64_t *ret)
 {
     size_t *first = &s->found->first[c->place.chunk], words = s->bits.count;
@@ -80,26 +80,26 @@ static int collect_batch(void *arg, struct scan_batch *b)
     int64_t thread;
     int rc = bits_of_chunk(s, b->chunk, &first);
 
-    rc = rc < 0 ? rc : vec_reserve(&s->spans, b->count);
+    rc = rc < 0 ? rc : vec_reserve(&s->calls, b->count);
     for (uint32_t j = 0; rc == 0 && j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        struct span *span = &s->spans.at[s->spans.count];
-        if (!batch_times_of(&c.times, row, &span->ts, &span->te))
+        struct outer_call *call = &s->calls.at[s->calls.count];
+        if (!batch_times_of(&c.times, row, &call->ts, &call->te))
             continue;
         keys_of(&c, row, keys);
         thread = group_table_add(&s->threads, keys);
         if (thread < 0)
             return (int)thread;
-        span->thread = (uint32_t)thread;
-        span->row = first + batch_place(b, row);
-        s->spans.count++;
+        call->thread = (uint32_t)thread;
+        call->row = first + batch_place(b, row);
+        s->calls.count++;
     }
     return rc;
 }
 
 static int by_thread_and_ts(const void *a, const void *b, void *arg)
 {
-    const struct span *x = a, *y = b;
+    const struct outer_call *x = a, *y = b;
 
     (void)arg;
     if (x->thread != y->thread)
@@ -116,7 +116,7 @@ static int64_t max_of(int64_t a, int64_t b)
 
 static int make_tree(struct search *s)
 {
-    size_t leaves = 1, n = s->spans.count;
+    size_t leaves = 1, n = s->calls.count;
 
     while (leaves < n)
         leaves *= 2;
@@ -125,13 +125,13 @@ static int make_tree(struct search *s)
         return rc;
     s->leaves = leaves;
     for (size_t i = 0; i < leaves; i++)
-        s->tree.at[leaves + i] = i < n ? s->spans.at[i].te : INT64_MIN;
+        s->tree.at[leaves + i] = i < n ? s->calls.at[i].te : INT64_MIN;
     for (size_t i = leaves - 1; i > 0; i--)
         s->tree.at[i] = max_of(s->tree.at[2 * i], s->tree.at[2 * i + 1]);
     return 0;
 }
 
-/* Returns the first span in [from, to) that ends at `te` or later, or a number >= to. */
+/* Returns the first call in [from, to) that ends at `te` or later, or a number >= to. */
 static size_t find_end(const struct search *s, size_t from, size_t to, int64_t te)
 {
     const int64_t *tree = s->tree.at;
@@ -155,9 +155,9 @@ static size_t find_end(const struct search *s, size_t from, size_t to, int64_t t
     return to;
 }
 
-static void mark_span(struct search *s, size_t i)
+static void mark_call(struct search *s, size_t i)
 {
-    uint64_t row = s->spans.at[i].row;
+    uint64_t row = s->calls.at[i].row;
     int64_t *tree = s->tree.at;
     size_t node = s->leaves + i;
 
@@ -167,15 +167,15 @@ static void mark_span(struct search *s, size_t i)
         tree[node] = max_of(tree[2 * node], tree[2 * node + 1]);
 }
 
-/* Returns the first span of a thread that begins after ts, or the first one of the next thread. */
+/* Returns the first call of a thread that begins after ts, or the first one of the next thread. */
 static size_t find_begin(const struct search *s, uint32_t thread, int64_t ts)
 {
-    size_t from = 0, to = s->spans.count;
+    size_t from = 0, to = s->calls.count;
 
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        const struct span *span = &s->spans.at[middle];
-        if (span->thread < thread || (span->thread == thread && span->ts <= ts))
+        const struct outer_call *call = &s->calls.at[middle];
+        if (call->thread < thread || (call->thread == thread && call->ts <= ts))
             from = middle + 1;
         else
             to = middle;
@@ -188,12 +188,12 @@ static void mark_around(struct search *s, uint32_t thread, int64_t ts, int64_t t
     size_t to = find_begin(s, thread, ts);
     size_t from = thread ? find_begin(s, thread - 1, INT64_MAX) : 0;
 
-    te = te > INT64_MIN ? te : INT64_MIN + 1; /* marked spans have INT64_MIN in the tree */
+    te = te > INT64_MIN ? te : INT64_MIN + 1; /* marked calls have INT64_MIN in the tree */
     for (;;) {
         from = find_end(s, from, to, te);
         if (from >= to)
             return;
-        mark_span(s, from);
+        mark_call(s, from);
     }
 }
 
@@ -218,7 +218,8 @@ static int cover_batch(void *arg, struct scan_batch *b)
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-/* A new worker is needed for new tests: it allocates the state of all tests when it is made. */
+/* Sets the tests of the next pass. They need a new worker, which allocates the state of all tests
+ * when it is made. */
 static void begin_pass(struct search *s, struct test *root)
 {
     scan_worker_free(s->worker);
@@ -236,18 +237,18 @@ static int prepare_pass(struct search *s)
     return rc;
 }
 
-/* Collects outer calls of places from *at on, until there are max_spans. */
+/* Collects outer calls of places from *at on, until there are max_calls. */
 static int collect_outer(struct search *s, size_t *at, bool *ret_more)
 {
     begin_pass(s, s->outer);
     int rc = prepare_pass(s);
-    s->spans.count = 0;
-    while (rc == 0 && *at < s->q->place_count && s->spans.count < s->max_spans)
+    s->calls.count = 0;
+    while (rc == 0 && *at < s->q->place_count && s->calls.count < s->max_calls)
         rc = scan_chunk(s->worker, (*at)++, collect_batch, s);
     *ret_more = rc == 0 && *at < s->q->place_count;
-    return rc < 0 || s->spans.count == 0
+    return rc < 0 || s->calls.count == 0
                ? rc
-               : sort_items(s->spans.at, s->spans.count, sizeof(*s->spans.at), by_thread_and_ts,
+               : sort_items(s->calls.at, s->calls.count, sizeof(*s->calls.at), by_thread_and_ts,
                             NULL, s->q->budget);
 }
 
@@ -256,9 +257,9 @@ static int mark_covered(struct search *s)
     int64_t from = INT64_MAX, to = INT64_MIN;
     int rc = make_tree(s);
 
-    for (size_t i = 0; i < s->spans.count; i++) {
-        from = s->spans.at[i].ts < from ? s->spans.at[i].ts : from;
-        to = max_of(to, s->spans.at[i].te);
+    for (size_t i = 0; i < s->calls.count; i++) {
+        from = s->calls.at[i].ts < from ? s->calls.at[i].ts : from;
+        to = max_of(to, s->calls.at[i].te);
     }
     begin_pass(s, s->inner);
     query_and_time(s->q, "ts", COMPARE_GE, from, true);
@@ -315,7 +316,7 @@ static int open_search(struct search *s, struct query *of, uint32_t file)
 static void close_search(struct search *s)
 {
     scan_worker_free(s->worker);
-    vec_done(&s->spans);
+    vec_done(&s->calls);
     vec_done(&s->tree);
     query_close(s->q);
     dsl_done(&s->outer_dsl);
@@ -331,17 +332,17 @@ static int run_search(struct search *s)
     for (size_t at = 0; rc == 0 && more;) {
         group_table_init(&s->threads, KEYS, 0, s->q->budget);
         rc = collect_outer(s, &at, &more);
-        if (rc == 0 && s->spans.count > 0)
+        if (rc == 0 && s->calls.count > 0)
             rc = mark_covered(s);
         group_table_done(&s->threads);
     }
     return rc;
 }
 
-int covered_find(struct query *q, uint32_t file, size_t max_spans, struct covered **ret)
+int covered_find(struct query *q, uint32_t file, size_t max_calls, struct covered **ret)
 {
-    struct search s = {.max_spans = max_spans};
-    s.spans.budget = s.bits.budget = s.tree.budget = q->budget;
+    struct search s = {.max_calls = max_calls};
+    s.calls.budget = s.bits.budget = s.tree.budget = q->budget;
     int rc = covered_new(q, snapshot_file(q->snapshot, file)->chunk_count, &s.found);
 
     if (rc < 0)

@@ -1,4 +1,4 @@
-/* plan.c - opening a query: files, tests, the chunks that are left. */
+/* plan.c - opens a query: files, tests, and the chunks that are not excluded. */
 #include "engine/plan/plan.h"
 
 #include "engine/plan/covered_find.h"
@@ -11,6 +11,7 @@ void selection_init(struct selection *s)
     s->phases = PHASE_DATA;
 }
 
+/* Sets the counters of files, and q->complete. */
 static void count_files(struct query *q, const struct selection *selection)
 {
     q->complete =

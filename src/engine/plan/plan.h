@@ -14,13 +14,14 @@
 /* Returns true if `name` matches: '*' and '?' do not match '/', "**" does; [a-z], [!a-z],
  * backslash. */
 bool glob_match(const char *pattern, const char *name);
-/* Opens a query without files. *ret is to be closed even if it fails. */
+/* Opens a query without files. The caller sets *ret to NULL before, and closes it on errors, too.
+ * Returns 0 or -ENOMEM. */
 int query_open_empty(const struct query_env *env, struct snapshot *snapshot, struct budget *budget,
                      unsigned phases, struct query **ret);
 /* Makes the tests of a selection, except for `within`. */
 int query_make_tests(struct query *q, const struct selection *s, struct err *err);
 /* Opens a query of one file of the same snapshot, with the same budget and environment, and without
- * tests. */
+ * tests; *ret as query_open_empty. */
 int query_open_file(const struct query *of, uint32_t file, struct query **ret);
 /* Makes each `cat in [...]` ignore case. */
 void query_ignore_case_of_cat(struct dsl_node *n);
@@ -29,12 +30,12 @@ void query_ignore_case_of_cat(struct dsl_node *n);
 void query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window);
 /* Lists all chunks of the selected files that the catalog does not exclude, for q->root. */
 int query_make_places(struct query *q);
-/* For unit tests: no file, chunk or batch is excluded before its rows are tested. */
+/* For unit tests: reads all rows, instead of excluding files, chunks and batches beforehand. */
 void query_disable_pruning(struct query *q);
 
 /* Collects the intervals of `within`, if the selection has it. To be called after query_make_tests
- * and before query_make_places: q->root and counters are restored, places are not. Returns 0,
- * ERR_QUERY_SYNTAX with err->param "within", ERR_MEMORY_LIMIT, ERR_ROW_LIMIT, or an error of a
+ * and before query_make_places: it restores q->root and the counters, but not the places. Returns
+ * 0, ERR_QUERY_SYNTAX with err->param "within", ERR_MEMORY_LIMIT, ERR_ROW_LIMIT, or an error of a
  * scan. */
 int within_open(struct query *q, const struct selection *s, struct err *err);
 

@@ -101,13 +101,14 @@ int query_check_column(struct query *q, const struct source *s, const char *para
 
 /* ---- columns of the filter ------------------------------------------------------------------- */
 
-struct named {
+/* The arguments that a filter names, each once. */
+struct arguments {
     const struct source *sources[QUERY_UNKNOWN_MAX];
     struct text paths[QUERY_UNKNOWN_MAX];
     size_t count;
 };
 
-static int add_named(struct query *q, const struct dsl_node *n, struct named *to)
+static int add_argument(struct query *q, const struct dsl_node *n, struct arguments *to)
 {
     const struct source *s;
     int rc = query_source(q, n->path, &s);
@@ -124,25 +125,25 @@ static int add_named(struct query *q, const struct dsl_node *n, struct named *to
     return 0;
 }
 
-static int find_named(struct query *q, const struct dsl_node *n, struct named *to)
+static int find_arguments(struct query *q, const struct dsl_node *n, struct arguments *to)
 {
     int rc = 0;
 
     for (; n && rc == 0; n = n->next)
-        rc = n->child ? find_named(q, n->child, to) : add_named(q, n, to);
+        rc = n->child ? find_arguments(q, n->child, to) : add_argument(q, n, to);
     return rc;
 }
 
 int query_unknown(struct query *q, struct text *ret)
 {
-    struct named named = {.count = 0};
-    int rc = find_named(q, q->dsl.root, &named), found = 0;
+    struct arguments all = {.count = 0};
+    int rc = find_arguments(q, q->dsl.root, &all), found = 0;
 
-    for (size_t i = 0; i < named.count && rc == 0; i++) {
+    for (size_t i = 0; i < all.count && rc == 0; i++) {
         unsigned seen;
-        rc = query_seen(q, &named.sources[i], 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen);
+        rc = query_seen(q, &all.sources[i], 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen);
         if (rc == 0 && seen == 0)
-            ret[found++] = named.paths[i];
+            ret[found++] = all.paths[i];
     }
     return rc < 0 ? rc : found;
 }

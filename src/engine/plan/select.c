@@ -127,6 +127,7 @@ struct chooser {
     bool *in_dir, *in_file;
 };
 
+/* Returns true if the name is that of a file in the directory, or (recursive) below it. */
 static bool is_in_dir(const char *name, const char *dir, bool recursive)
 {
     size_t len = strlen(dir);
@@ -141,14 +142,15 @@ static bool is_in_dir(const char *name, const char *dir, bool recursive)
 }
 
 /* Returns true for an archive whose members are not known yet. */
-static bool is_unknown(const struct index_file *f)
+static bool is_unread_archive(const struct index_file *f)
 {
     return f->is_archive && (f->state == INDEX_PENDING || f->state == INDEX_INDEXING);
 }
 
-static bool may_hold(const struct index_file *f, const char *name)
+/* Returns true for an archive that may have a member with this name. */
+static bool may_contain(const struct index_file *f, const char *name)
 {
-    return is_unknown(f) && is_in_dir(name, f->name, true);
+    return is_unread_archive(f) && is_in_dir(name, f->name, true);
 }
 
 /* Opens the directory of a name in the index, which need not have traces. Returns a descriptor or
@@ -202,7 +204,7 @@ static int choose_dir(struct chooser *c, const char *dir)
         const char *file = f->name;
         /* An archive is also a directory. In the directory that contains the archive, its members
          * count as files of that directory. */
-        bool is_below = may_hold(f, name);
+        bool is_below = may_contain(f, name);
         bool inside =
             is_below || is_in_dir(file, name, true) || (f->is_archive && strcmp(file, name) == 0);
         if (f->archive && is_in_dir(f->archive, name, true))
@@ -223,7 +225,7 @@ static int choose_dir(struct chooser *c, const char *dir)
     return 0;
 }
 
-/* Files of a snapshot are sorted by name. */
+/* Finds a file in the snapshot, whose files are sorted by name. */
 static bool find_file(const struct chooser *c, const char *name, uint32_t *ret)
 {
     uint32_t from = 0, to = c->count;
@@ -250,32 +252,33 @@ static bool choose_archive(struct chooser *c, const char *name)
         return false;
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
-        bool is_of = f->archive ? strcmp(f->archive, name) == 0 : strcmp(f->name, name) == 0;
-        c->in_file[i] = c->in_file[i] || is_of;
+        bool is_member = strcmp(f->archive ? f->archive : f->name, name) == 0;
+        c->in_file[i] = c->in_file[i] || is_member;
     }
     return true;
 }
 
-/* Selects archives that may have the member. */
-static bool choose_holder(struct chooser *c, const char *name)
+/* Selects archives that may have a member with this name. Returns false if there is none. */
+static bool choose_unread_archive(struct chooser *c, const char *name)
 {
     bool found = false;
 
     for (uint32_t i = 0; i < c->count; i++) {
-        bool holds = may_hold(snapshot_file(c->snapshot, i), name);
-        c->in_file[i] = c->in_file[i] || holds;
-        found = found || holds;
+        bool matches = may_contain(snapshot_file(c->snapshot, i), name);
+        c->in_file[i] = c->in_file[i] || matches;
+        found = found || matches;
     }
     return found;
 }
 
-/* Returns true if an archive with unknown members matches the beginning of the pattern. */
-static bool may_hold_match(const struct index_file *f, const char *glob)
+/* Returns true if a member of an archive that is not read yet may match the pattern: the archive
+ * matches the beginning of it. */
+static bool may_contain_match(const struct index_file *f, const char *glob)
 {
     char above[PATH_MAX];
     const char *end = glob;
 
-    while (is_unknown(f) && (end = strchr(end, '/'))) {
+    while (is_unread_archive(f) && (end = strchr(end, '/'))) {
         snprintf(above, sizeof(above), "%.*s", (int)(end++ - glob), glob);
         if (glob_match(above, f->name))
             return true;
@@ -291,18 +294,18 @@ static int choose_file(struct chooser *c, const char *file)
 
     if (inside && choose_archive(c, name))
         return 0;
-    if (inside && find_file(c, name, &position)) { /* a name may hold '[' */
+    if (inside && find_file(c, name, &position)) { /* a name may contain '[' */
         c->in_file[position] = true;
         return 0;
     }
-    if (inside && !glob && (choose_holder(c, name) || c->selection->may_vanish))
+    if (inside && !glob && (choose_unread_archive(c, name) || c->selection->may_vanish))
         return 0;
     if (!inside || !glob)
         return err_set_param(c->err, ERR_NOT_FOUND, "file", "no such file: %s", file);
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
         c->in_file[i] = c->in_file[i] || glob_match(name, f->name) ||
-                        (f->archive && glob_match(name, f->archive)) || may_hold_match(f, name);
+                        (f->archive && glob_match(name, f->archive)) || may_contain_match(f, name);
     }
     return 0;
 }
@@ -356,11 +359,10 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot,
                        const struct selection *selection, struct err *err, uint32_t **ret,
                        size_t *ret_count)
 {
-    if (selection->positions)
-        return copy_positions(selection, ret, ret_count);
-
     struct chooser c = {.env = env, .snapshot = snapshot, .selection = selection, .err = err};
 
+    if (selection->positions)
+        return copy_positions(selection, ret, ret_count);
     c.count = snapshot_file_count(snapshot);
     c.in_dir = calloc((size_t)c.count + 1, sizeof(bool));
     c.in_file = calloc((size_t)c.count + 1, sizeof(bool));
@@ -375,8 +377,8 @@ int query_select_files(const struct query_env *env, struct snapshot *snapshot,
 /* ---- unreadable directories ------------------------------------------------------------------ */
 
 /* Returns true if a file may be both in the directory `name` and in the unreadable one. */
-static bool dir_meets(const struct query_env *env, const char *name, bool recursive,
-                      const char *unreadable)
+static bool dir_overlaps(const struct query_env *env, const char *name, bool recursive,
+                         const char *unreadable)
 {
     bool top = !*name && env->root_count > 1 && !strchr(unreadable, '/'); /* a root itself */
 
@@ -384,9 +386,9 @@ static bool dir_meets(const struct query_env *env, const char *name, bool recurs
            (recursive ? is_in_dir(unreadable, name, true) : top);
 }
 
-/* Returns true if a file that matches `name` may be in the unreadable directory: that matches the
- * beginning of the pattern, or the pattern has "**". */
-static bool file_meets(const char *name, const char *unreadable)
+/* Returns true if a file that matches `name` may be in the unreadable directory: the directory
+ * matches the beginning of the pattern, or the pattern has "**". */
+static bool file_may_be_in(const char *name, const char *unreadable)
 {
     char above[PATH_MAX];
     size_t literal = strcspn(name, "*?[\\"), len = strlen(unreadable);
@@ -400,19 +402,20 @@ static bool file_meets(const char *name, const char *unreadable)
            (strstr(name, "**") && strncmp(name, unreadable, literal < len ? literal : len) == 0);
 }
 
+/* Returns true if the selection may include files of the unreadable directory. */
 static bool may_be_chosen(const struct query_env *env, const struct selection *s,
                           const char *unreadable)
 {
     char name[PATH_MAX];
     bool in_dir = s->dir_count == 0 &&
-                  (s->file_count > 0 || dir_meets(env, "", !s->not_recursive, unreadable)),
+                  (s->file_count > 0 || dir_overlaps(env, "", !s->not_recursive, unreadable)),
          in_file = s->file_count == 0;
 
     for (size_t i = 0; i < s->dir_count && !in_dir; i++)
-        in_dir =
-            name_of(env, s->dirs[i], name) && dir_meets(env, name, !s->not_recursive, unreadable);
+        in_dir = name_of(env, s->dirs[i], name) &&
+                 dir_overlaps(env, name, !s->not_recursive, unreadable);
     for (size_t i = 0; i < s->file_count && in_dir && !in_file; i++)
-        in_file = name_of(env, s->files[i], name) && file_meets(name, unreadable);
+        in_file = name_of(env, s->files[i], name) && file_may_be_in(name, unreadable);
     return in_dir && in_file;
 }
 
@@ -430,36 +433,29 @@ bool query_select_whole(const struct query_env *env, const struct snapshot *snap
 
 /* ---- archives -------------------------------------------------------------------------------- */
 
-static bool is_archive_in_dirs(const struct query_env *env, const struct selection *s,
-                               const char *archive)
+/* Returns true if the selection names the archive itself. */
+static bool is_archive_chosen(const struct query_env *env, const struct selection *s,
+                              const char *archive)
 {
     char name[PATH_MAX];
-    bool found = s->dir_count == 0;
+    bool in_dir = s->dir_count == 0, named = s->file_count == 0;
 
-    for (size_t i = 0; i < s->dir_count && !found; i++)
-        found = name_of(env, s->dirs[i], name) &&
-                (strcmp(name, archive) == 0 || is_in_dir(archive, name, !s->not_recursive));
-    return found;
-}
-
-static bool is_archive_named(const struct query_env *env, const struct selection *s,
-                             const char *archive)
-{
-    char name[PATH_MAX];
-    bool found = s->file_count == 0;
-
-    for (size_t i = 0; i < s->file_count && !found; i++)
-        found = name_of(env, s->files[i], name) &&
+    for (size_t i = 0; i < s->dir_count && !in_dir; i++)
+        in_dir = name_of(env, s->dirs[i], name) &&
+                 (strcmp(name, archive) == 0 || is_in_dir(archive, name, !s->not_recursive));
+    for (size_t i = 0; i < s->file_count && in_dir && !named; i++)
+        named = name_of(env, s->files[i], name) &&
                 (strcmp(name, archive) == 0 || glob_match(name, archive));
-    return found;
+    return in_dir && named;
 }
 
-static bool holds_chosen(const struct snapshot *snapshot, const uint32_t *files, size_t count,
-                         const char *archive)
+/* Returns true if one of the files is a member of the archive. */
+static bool has_member(const struct snapshot *snapshot, const char *archive, const uint32_t *files,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const char *of = snapshot_file(snapshot, files[i])->archive;
-        if (of && strcmp(of, archive) == 0)
+        const char *other = snapshot_file(snapshot, files[i])->archive;
+        if (other && strcmp(other, archive) == 0)
             return true;
     }
     return false;
@@ -477,9 +473,8 @@ int query_select_archives(const struct query_env *env, struct snapshot *snapshot
         rc = -ENOMEM;
     for (uint32_t i = 0; rc == 0 && i < snapshot_archive_count(snapshot); i++) {
         const char *name = snapshot_archive(snapshot, i)->name;
-        bool named =
-            is_archive_in_dirs(env, selection, name) && is_archive_named(env, selection, name);
-        if (named || (selection->file_count && holds_chosen(snapshot, files, count, name)))
+        if (is_archive_chosen(env, selection, name) ||
+            (selection->file_count && has_member(snapshot, name, files, count)))
             list[n++] = i;
     }
     free(files);

@@ -10,16 +10,13 @@
 static const struct {
     const char *name, *query;
 } presets[] = {
-    {"io", "cat in [\"POSIX\", \"STDIO\"] and name in [\"read\", \"write\", \"open\", \"close\", "
-           "\"pread\", \"pwrite\", "
-           "\"pread64\", \"pwrite64\", \"readv\", \"writev\", \"fopen\", \"fclose\", \"fread\", "
-           "\"fwrite\", \"lseek\", "
-           "\"stat\", \"fstat\", \"lseek64\", \"fstat64\"]"},
-    {"compute", "cat in [\"compute\", \"comm\", \"device\", \"ai_framework\", \"ai_root\"]"},
-    {"dlio", "cat in [\"compute\", \"data\", \"dataloader\", \"comm\", \"device\", \"checkpoint\", "
-             "\"pipeline\", "
-             "\"ai_framework\", \"ai_root\", \"dlio_benchmark\", \"reader\", \"storage\", "
-             "\"config\", \"data_loader\"]"},
+    {"io", "cat in ['POSIX', 'STDIO'] and name in ['read', 'write', 'open', 'close', 'pread', "
+           "'pwrite', 'pread64', 'pwrite64', 'readv', 'writev', 'fopen', 'fclose', 'fread', "
+           "'fwrite', 'lseek', 'stat', 'fstat', 'lseek64', 'fstat64']"},
+    {"compute", "cat in ['compute', 'comm', 'device', 'ai_framework', 'ai_root']"},
+    {"dlio", "cat in ['compute', 'data', 'dataloader', 'comm', 'device', 'checkpoint', 'pipeline', "
+             "'ai_framework', 'ai_root', 'dlio_benchmark', 'reader', 'storage', 'config', "
+             "'data_loader']"},
 };
 
 /* Presets ignore the case of cat, for tracers write POSIX and posix. Queries of users do not. */
@@ -44,7 +41,8 @@ static int parse_preset(struct query *q, const char *name, struct err *err)
                          "unknown preset \"%s\": expected io, compute or dlio", name);
 }
 
-/* window: the test is a part of time_range. Until the first one, root and timeless are the same. */
+/* Adds a test to q->root, and unless it is a part of time_range (window), to q->timeless. Until the
+ * first one of these, both are the same test. */
 static void and_node(struct query *q, const struct dsl_node *node, bool window)
 {
     bool same = q->timeless == q->root;

@@ -38,8 +38,8 @@ static int set_spans(struct within *in, struct groups *found)
     return 0;
 }
 
-/* Scans with the tests of `within` in place of the query's own. The counters are restored: they are
- * those of the answer. */
+/* Scans with the tests of `within` instead of those of the query. The counters are restored,
+ * because they describe the scan of the query itself. */
 static int collect_spans(struct query *q, struct within *in, struct err *err)
 {
     const struct acc_spec spans = {

@@ -1,4 +1,4 @@
-/* chunk.h - one chunk of a scan, with the hooks of a sink. Between scan_run.c and scan_chunk.c. */
+/* chunk.h - the scan of one chunk for a sink. Between scan_run.c and scan_chunk.c. */
 #ifndef DFTRACERD_ENGINE_SCAN_CHUNK_H
 #define DFTRACERD_ENGINE_SCAN_CHUNK_H
 
@@ -6,19 +6,14 @@
 
 #include "engine/scan/scan.h"
 
-/* The callbacks of scan_sink that concern one chunk. */
-struct chunk_hooks {
-    void *arg;
-    int (*plan)(void *arg, struct scan_chunk *c);
-    int (*begin)(void *arg, struct scan_chunk *c);
-    int (*batch)(void *arg, struct scan_batch *b);
-    int (*end)(void *arg, struct scan_chunk *c);
-    const struct source *only; /* NULL: batches */
-    int (*values)(void *arg, const struct scan_values *v);
+struct chunk_scan {
+    const struct scan_sink *sink; /* only `only` and the callbacks that get `state` are used */
+    void *state;
     const atomic_bool *stop; /* becomes true when another worker has failed; NULL: never */
     uint64_t *rows;          /* see scan_chunk_rows; NULL: the query selects the rows */
+    void *part;              /* out: result of chunk_end */
 };
 /* Scans one chunk, as scan_chunk. */
-int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks);
+int chunk_run(struct scan_worker *w, size_t position, struct chunk_scan *s);
 
 #endif

@@ -27,13 +27,14 @@ struct scan_sink {
      * worker then has its own groups, and fewer have to be merged. */
     bool apart;
     int (*worker_begin)(void *arg, unsigned worker, void **ret_state); /* on the worker's thread */
-    /* True: the chunk is not opened. Called from any worker's thread. */
+    /* Returns true for a chunk that is not to be opened. Called from any worker's thread. */
     bool (*skip)(void *arg, size_t position);
     /* Called before anything is read; may set c->wanted. */
     int (*chunk_plan)(void *state, struct scan_chunk *c);
-    int (*chunk_begin)(void *state,
-                       struct scan_chunk *c);        /* only chunks that may have selected rows */
-    int (*batch)(void *state, struct scan_batch *b); /* only batches with selected rows */
+    /* Called for chunks that may have selected rows. */
+    int (*chunk_begin)(void *state, struct scan_chunk *c);
+    /* Called for batches with selected rows. */
+    int (*batch)(void *state, struct scan_batch *b);
     /* The only source that the sink reads. If one pass over its blocks also decides the filter,
      * `values` is called with all its values instead of `batch`. It may return -EDOM to get batches
      * after all. */
@@ -42,8 +43,8 @@ struct scan_sink {
     /* *ret_part (NULL: nothing) is passed to `merge`. Called for each chunk that chunk_begin was
      * called for, unless it failed. */
     int (*chunk_end)(void *state, struct scan_chunk *c, void **ret_part);
-    /* Owns the part from now on. Called in (file, chunk) order, one at a time, from any worker's
-     * thread. If the scan has failed (`failed`), it only frees the part. */
+    /* The part becomes owned by the sink. Called in (file, chunk) order, one at a time, from any
+     * worker's thread. If the scan has failed (`failed`), it only frees the part. */
     int (*merge)(void *arg, size_t position, void *part, bool failed);
     /* Frees the state. Called after all chunks, in worker order, on the calling thread, for each
      * successful worker_begin. */
@@ -77,9 +78,9 @@ void scan_worker_gathers(struct scan_worker *w);
  * the chunk is skipped and 0 is returned. Counts chunks and rows. */
 int scan_chunk(struct scan_worker *w, size_t position,
                int (*batch)(void *arg, struct scan_batch *b), void *arg);
-/* Calls batch for the rows whose bits are set in `rows`, without evaluating the query, which is
- * known to select them. `rows` has SCAN_WORDS words for each batch of the chunk; NULL: scan_chunk.
- */
+/* Scans as scan_chunk does, but only the rows whose bits are set in `rows`, without evaluating the
+ * query, which is known to select them. `rows` has SCAN_WORDS words for each batch of the chunk;
+ * NULL: the query selects the rows. */
 int scan_chunk_rows(struct scan_worker *w, size_t position, uint64_t *rows,
                     int (*batch)(void *arg, struct scan_batch *b), void *arg);
 

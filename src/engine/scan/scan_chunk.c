@@ -74,7 +74,7 @@ static int callback_result(const struct scan_worker *w, int rc)
 }
 
 /* Passes the gathered rows to the sink. The current batch stays valid, but not its lanes. */
-static int flush_gathered(struct scan_worker *w, const struct chunk_hooks *hooks)
+static int flush_gathered(struct scan_worker *w, const struct chunk_scan *s)
 {
     struct gathered *g = &w->gathered;
     const uint64_t *interest = w->interest;
@@ -82,7 +82,7 @@ static int flush_gathered(struct scan_worker *w, const struct chunk_hooks *hooks
     if (g->count == 0)
         return 0;
     g->batch = (struct scan_batch){.chunk = &w->chunk,
-                                   .number = 1u << 31 | g->made++,
+                                   .number = BATCH_GATHERED | g->batches++,
                                    .places = g->places,
                                    .rows = g->count,
                                    .count = g->count,
@@ -91,16 +91,16 @@ static int flush_gathered(struct scan_worker *w, const struct chunk_hooks *hooks
     mask_fill(&g->batch, g->mask);
     g->count = 0;
     w->interest = NULL;
-    int rc = callback_result(w, hooks->batch(hooks->arg, &g->batch));
+    int rc = callback_result(w, s->sink->batch(s->state, &g->batch));
     w->interest = interest;
     return rc;
 }
 
 static int gather_rows(struct scan_worker *w, const struct scan_batch *b,
-                       const struct chunk_hooks *hooks)
+                       const struct chunk_scan *s)
 {
     struct gathered *g = &w->gathered;
-    int rc = g->count + b->count > SCAN_BATCH ? flush_gathered(w, hooks) : 0;
+    int rc = g->count + b->count > SCAN_BATCH ? flush_gathered(w, s) : 0;
 
     for (uint32_t j = 0; rc == 0 && j < b->count; j++)
         g->places[g->count++] = b->first + b->select[j];
@@ -122,7 +122,7 @@ static int select_rows(struct scan_worker *w, struct scan_batch *b)
     b->mask = w->mask;
     w->interest = w->chunk.wanted ? w->chunk.wanted + b->first / 64 : NULL;
     memset(w->mask, 0, sizeof(w->mask));
-    if (w->chunk.every)
+    if (w->chunk.tests_pass)
         mask_fill(b, w->mask);
     else if (w->rows)
         memcpy(w->mask, w->rows + b->first / 64, (b->rows + 63) / 64 * 8);
@@ -151,14 +151,14 @@ static bool has_rows(const uint64_t *mask, uint32_t rows)
     return bits != 0;
 }
 
-static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_hooks *hooks)
+static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_scan *s)
 {
     struct scan_batch *b = &w->batch;
     int rc = budget_check(w->query->budget);
 
     if (rc < 0)
         return rc;
-    if (hooks->stop && atomic_load_explicit(hooks->stop, memory_order_relaxed))
+    if (s->stop && atomic_load_explicit(s->stop, memory_order_relaxed))
         return ERR_CANCELLED;
     batch_at(w, first, b);
     if (w->chunk.wanted && !has_rows(w->chunk.wanted + first / 64, b->rows))
@@ -171,9 +171,9 @@ static int run_batch(struct scan_worker *w, uint32_t first, const struct chunk_h
         return rc;
     w->counters.rows_selected += b->count;
     if (w->gathers && b->select && b->count * BATCH_FEW <= b->rows)
-        return gather_rows(w, b, hooks);
-    rc = flush_gathered(w, hooks);
-    return rc ? rc : callback_result(w, hooks->batch(hooks->arg, b));
+        return gather_rows(w, b, s);
+    rc = flush_gathered(w, s);
+    return rc ? rc : callback_result(w, s->sink->batch(s->state, b));
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -201,14 +201,15 @@ static int open_place(struct scan_worker *w, size_t position)
 }
 
 /* Passes the values of the only source to the sink. Returns ERR_END if no batches are needed. */
-static int run_values(struct scan_worker *w, const struct chunk_hooks *hooks)
+static int run_values(struct scan_worker *w, const struct chunk_scan *s)
 {
+    const struct source *only = s->sink->only;
     struct scan_values v;
 
-    if (!hooks->only || w->chunk.every || w->chunk.within || w->chunk.place.first_row > 0 ||
+    if (!only || w->chunk.tests_pass || w->chunk.within || w->chunk.place.first_row > 0 ||
         w->chunk.place.end_row)
         return 0;
-    int rc = test_values(w, w->root, hooks->only, &v) ? hooks->values(hooks->arg, &v) : -EDOM;
+    int rc = test_values(w, w->root, only, &v) ? s->sink->values(s->state, &v) : -EDOM;
     if (rc < 0)
         return callback_result(w, rc == -EDOM ? 0 : rc);
     w->counters.rows_scanned += w->chunk.rows;
@@ -222,32 +223,34 @@ static int select_encoded(struct scan_worker *w)
 {
     uint32_t words = (w->chunk.rows + 63) / 64;
 
-    w->rows = w->chunk.every ? NULL : test_select_root(w, w->root);
+    w->rows = w->chunk.tests_pass ? NULL : test_select_root(w, w->root);
     w->chunk.many =
-        w->chunk.every || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
+        w->chunk.tests_pass || (w->rows && kernels()->count(w->rows, words) >= w->chunk.rows / 4);
     return w->error;
 }
 
-static int run_rows(struct scan_worker *w, const struct chunk_hooks *hooks)
+static int run_rows(struct scan_worker *w, struct chunk_scan *s)
 {
+    const struct scan_sink *sink = s->sink;
     uint32_t first = w->chunk.place.first_row / SCAN_BATCH * SCAN_BATCH;
     uint32_t end = w->chunk.place.end_row ? w->chunk.place.end_row : w->chunk.rows;
 
-    w->gathered.count = w->gathered.made = 0;
+    w->gathered.count = w->gathered.batches = 0;
     w->rows = NULL;
-    int rc = hooks->only || w->chunk.wanted ? 0 : select_encoded(w);
-    rc = rc == 0 && hooks->begin ? callback_result(w, hooks->begin(hooks->arg, &w->chunk)) : rc;
-    rc = rc ? rc : run_values(w, hooks);
-    rc = rc == 0 && hooks->only ? select_encoded(w) : rc;
+    int rc = sink->only || w->chunk.wanted ? 0 : select_encoded(w);
+    if (rc == 0 && sink->chunk_begin)
+        rc = callback_result(w, sink->chunk_begin(s->state, &w->chunk));
+    rc = rc ? rc : run_values(w, s);
+    rc = rc == 0 && sink->only ? select_encoded(w) : rc;
     for (; rc == 0 && first < end; first += SCAN_BATCH)
-        rc = run_batch(w, first, hooks);
-    rc = rc ? rc : flush_gathered(w, hooks);
+        rc = run_batch(w, first, s);
+    rc = rc ? rc : flush_gathered(w, s);
     if (rc == ERR_END)
         rc = 0;
-    return rc == 0 && hooks->end ? hooks->end(hooks->arg, &w->chunk) : rc;
+    return rc == 0 && sink->chunk_end ? sink->chunk_end(s->state, &w->chunk, &s->part) : rc;
 }
 
-int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *hooks)
+int chunk_run(struct scan_worker *w, size_t position, struct chunk_scan *s)
 {
     enum tri tri = TRI_ALL;
     int rc = budget_check(w->query->budget);
@@ -256,26 +259,26 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
         rc = open_place(w, position);
     if (rc < 0)
         return rc;
-    w->chunk.wanted = hooks->rows;
-    rc = hooks->plan ? hooks->plan(hooks->arg, &w->chunk) : 0;
+    w->chunk.wanted = s->rows;
+    rc = s->sink->chunk_plan ? s->sink->chunk_plan(s->state, &w->chunk) : 0;
     w->root = w->chunk.wanted ? w->query->timeless : w->query->root;
     if (w->chunk.rows == 0)
         tri = TRI_NONE;
-    else if (rc == 0 && w->root && !hooks->rows)
+    else if (rc == 0 && w->root && !s->rows)
         tri = test_bind(w, w->root);
-    w->chunk.within = within_filters(w->query) && !hooks->rows;
+    w->chunk.within = within_filters(w->query) && !s->rows;
     if (rc == 0 && tri != TRI_NONE && w->chunk.within && within_skips(w))
         tri = TRI_NONE;
-    w->chunk.every = tri == TRI_ALL;
-    w->chunk.all = w->chunk.every && w->chunk.place.first_row == 0 && !w->chunk.place.end_row &&
-                   !w->chunk.within && !w->chunk.wanted;
-    w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.rest;
-    w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.rest;
+    w->chunk.tests_pass = tri == TRI_ALL;
+    w->chunk.all = w->chunk.tests_pass && w->chunk.place.first_row == 0 &&
+                   !w->chunk.place.end_row && !w->chunk.within && !w->chunk.wanted;
+    w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.continued;
+    w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.continued;
     rc = callback_result(w, rc);
     if (rc == 0 && tri == TRI_SOME && w->gathers)
         test_bind_only(w, w->root);
     if (rc == 0 && tri != TRI_NONE)
-        rc = run_rows(w, hooks);
+        rc = run_rows(w, s);
     chunk_close(w->chunk.view);
     w->chunk.view = NULL;
     w->serial++; /* bindings to this chunk are no longer valid */
@@ -285,10 +288,11 @@ int chunk_run(struct scan_worker *w, size_t position, const struct chunk_hooks *
 int scan_chunk_rows(struct scan_worker *w, size_t position, uint64_t *rows,
                     int (*batch)(void *arg, struct scan_batch *b), void *arg)
 {
-    struct chunk_hooks hooks = {.arg = arg, .batch = batch, .rows = rows};
+    const struct scan_sink sink = {.batch = batch};
+    struct chunk_scan scan = {.sink = &sink, .state = arg, .rows = rows};
 
     index_query_running(w->query->env.index, 1);
-    int rc = chunk_run(w, position, &hooks);
+    int rc = chunk_run(w, position, &scan);
     index_query_running(w->query->env.index, -1);
     query_count(w->query, &w->counters);
     memset(&w->counters, 0, sizeof(w->counters));

@@ -7,15 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The result of a place, until it is merged. */
 struct slot {
     void *part;
     bool done, has_part;
 };
-/* Workers take places from the front of ranges. There is one range, or one for each worker, which
+/* Workers claim places from the front of ranges. There is one range, or one for each worker, which
  * helps the others when its own is empty. */
 struct place_range {
     atomic_size_t next;
     size_t end;
+};
+struct run_worker {
+    struct scan_worker *scan;
+    void *state; /* of the sink */
+    bool began;  /* worker_begin has succeeded */
 };
 struct scan_run {
     struct query *query;
@@ -24,22 +30,14 @@ struct scan_run {
     unsigned range_count;
     size_t first, last; /* with ends_first: the first and the last place that are not skipped */
     atomic_bool stop;
-    pthread_mutex_t lock; /* for all below */
-    struct slot *slots;   /* one a place */
-    size_t merged;
-    bool merging;
-    int error;
-    size_t error_position;
     unsigned worker_count;
-    struct scan_worker **workers; /* by number */
-    void **states;
-    bool *has_state;
-};
-struct runner {
-    struct scan_run *run;
-    void *state;
-    void *part;
-    bool began;
+    struct run_worker *workers; /* each thread uses its own */
+    pthread_mutex_t lock;       /* for all below */
+    struct slot *slots;         /* by place */
+    size_t merged;              /* places whose parts were merged */
+    bool merging;               /* some thread merges */
+    int error;
+    size_t error_position; /* of its place */
 };
 
 /* The error of the first chunk is kept. Cancelled workers do not replace it. */
@@ -96,41 +94,6 @@ static void merge_rest(struct scan_run *r)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-static int on_plan(void *arg, struct scan_chunk *c)
-{
-    struct runner *w = arg;
-
-    return w->run->sink->chunk_plan ? w->run->sink->chunk_plan(w->state, c) : 0;
-}
-
-static int on_begin(void *arg, struct scan_chunk *c)
-{
-    struct runner *w = arg;
-
-    return w->run->sink->chunk_begin ? w->run->sink->chunk_begin(w->state, c) : 0;
-}
-
-static int on_batch(void *arg, struct scan_batch *b)
-{
-    struct runner *w = arg;
-
-    return w->run->sink->batch(w->state, b);
-}
-
-static int on_values(void *arg, const struct scan_values *v)
-{
-    struct runner *w = arg;
-
-    return w->run->sink->values(w->state, v);
-}
-
-static int on_end(void *arg, struct scan_chunk *c)
-{
-    struct runner *w = arg;
-
-    return w->run->sink->chunk_end ? w->run->sink->chunk_end(w->state, c, &w->part) : 0;
-}
-
 static bool is_skipped(const struct scan_run *r, size_t position)
 {
     return r->sink->skip && r->sink->skip(r->sink->arg, position);
@@ -147,8 +110,8 @@ static size_t position_of_number(const struct scan_run *r, size_t n)
     return n < r->last ? n : n + 1;
 }
 
-/* Sets *ret to the next number for worker i. Returns false if all are taken. */
-static bool take_number(struct scan_run *r, unsigned i, size_t *ret)
+/* Sets *ret to the next number for worker i. Returns false if there is none left. */
+static bool claim_number(struct scan_run *r, unsigned i, size_t *ret)
 {
     for (unsigned k = 0; k < r->range_count; k++) {
         struct place_range *range = &r->ranges[(i + k) % r->range_count];
@@ -159,7 +122,7 @@ static bool take_number(struct scan_run *r, unsigned i, size_t *ret)
     return false;
 }
 
-static bool all_taken(const struct scan_run *r)
+static bool all_claimed(const struct scan_run *r)
 {
     for (unsigned k = 0; k < r->range_count; k++)
         if (atomic_load(&r->ranges[k].next) < r->ranges[k].end)
@@ -169,19 +132,11 @@ static bool all_taken(const struct scan_run *r)
 
 static void run_place(struct scan_run *r, unsigned i, size_t position)
 {
-    struct runner w = {.run = r, .state = r->states[i]};
-    const struct chunk_hooks hooks = {.arg = &w,
-                                      .plan = on_plan,
-                                      .begin = on_begin,
-                                      .batch = on_batch,
-                                      .end = on_end,
-                                      .only = r->sink->only,
-                                      .values = on_values,
-                                      .stop = &r->stop};
+    struct chunk_scan scan = {.sink = r->sink, .state = r->workers[i].state, .stop = &r->stop};
 
     failpoint("query.chunk");
-    int rc = is_skipped(r, position) ? 0 : chunk_run(r->workers[i], position, &hooks);
-    void *part = rc < 0 ? NULL : w.part;
+    int rc = is_skipped(r, position) ? 0 : chunk_run(r->workers[i].scan, position, &scan);
+    void *part = rc < 0 ? NULL : scan.part;
     pthread_mutex_lock(&r->lock);
     r->slots[position] = (struct slot){part, true, part && r->sink->merge};
     merge_ready(r);
@@ -200,7 +155,7 @@ static bool run_places(struct scan_run *r, unsigned i)
 {
     size_t number;
 
-    while (!is_stopped(r) && take_number(r, i, &number)) {
+    while (!is_stopped(r) && claim_number(r, i, &number)) {
         run_place(r, i, position_of_number(r, number));
         if (pool_is_wanted(r->query->env.pool))
             return true;
@@ -210,22 +165,23 @@ static bool run_places(struct scan_run *r, unsigned i)
 
 static int begin_worker(struct scan_run *r, unsigned i)
 {
-    int rc = scan_worker_new(r->query, &r->workers[i]);
+    struct run_worker *w = &r->workers[i];
+    int rc = scan_worker_new(r->query, &w->scan);
 
     if (rc == 0 && r->sink->gathers)
-        scan_worker_gathers(r->workers[i]);
+        scan_worker_gathers(w->scan);
     if (rc == 0 && r->sink->worker_begin)
-        rc = r->sink->worker_begin(r->sink->arg, i, &r->states[i]);
-    r->has_state[i] = rc == 0;
+        rc = r->sink->worker_begin(r->sink->arg, i, &w->state);
+    w->began = rc == 0;
     return rc;
 }
 
 /* Returns true if it is to be called again. A worker that comes too late creates no state. */
 static bool run_turn(struct scan_run *r, unsigned i)
 {
-    if (is_stopped(r) || all_taken(r))
+    if (is_stopped(r) || all_claimed(r))
         return false;
-    int rc = r->has_state[i] ? 0 : begin_worker(r, i);
+    int rc = r->workers[i].began ? 0 : begin_worker(r, i);
     if (rc < 0)
         run_fail(r, 0, rc);
     return rc == 0 && run_places(r, i);
@@ -234,7 +190,7 @@ static bool run_turn(struct scan_run *r, unsigned i)
 /* ---- several scans --------------------------------------------------------------------------- */
 
 struct runs {
-    struct scan_run *run;
+    struct scan_run *list;
     unsigned count, workers;
 };
 
@@ -245,20 +201,20 @@ static bool run_turn_of_all(void *arg, unsigned i)
     bool more = false;
 
     for (unsigned k = 0; k < all->count && !more; k++)
-        more = run_turn(&all->run[(i + k) % all->count], i);
+        more = run_turn(&all->list[(i + k) % all->count], i);
     return more;
 }
 
 static void end_workers(void *arg, unsigned number)
 {
     struct runs *all = arg;
-    struct scan_run *r = &all->run[number];
+    struct scan_run *r = &all->list[number];
 
     merge_rest(r);
     for (unsigned i = 0; i < r->worker_count && r->sink->worker_end; i++) {
-        if (!r->has_state[i])
+        if (!r->workers[i].began)
             continue;
-        int rc = r->sink->worker_end(r->sink->arg, i, r->states[i], r->error != 0);
+        int rc = r->sink->worker_end(r->sink->arg, i, r->workers[i].state, r->error != 0);
         if (rc < 0 && r->error == 0)
             r->error = rc;
     }
@@ -301,33 +257,29 @@ static int run_init(struct scan_run *r, const struct scan_job *job, unsigned wor
         r->ranges[k].end = n * (k + 1) / r->range_count;
     }
     r->workers = calloc(workers, sizeof(*r->workers));
-    r->states = calloc(workers, sizeof(*r->states));
-    r->has_state = calloc(workers, sizeof(*r->has_state));
     pthread_mutex_init(&r->lock, NULL);
     if (r->sink->ends_first)
         find_ends(r);
-    bool ok = r->slots && r->ranges && r->workers && r->states && r->has_state;
-    return ok ? 0 : -ENOMEM;
+    return r->slots && r->ranges && r->workers ? 0 : -ENOMEM;
 }
 
 static void run_done(struct scan_run *r)
 {
     for (unsigned i = 0; r->workers && i < r->worker_count; i++)
-        scan_worker_free(r->workers[i]);
+        scan_worker_free(r->workers[i].scan);
     free(r->workers);
     pthread_mutex_destroy(&r->lock);
     free(r->slots);
     free(r->ranges);
-    free(r->states);
-    free(r->has_state);
 }
 
 static void run_workers(struct runs *all)
 {
-    const struct query_env *env = &all->run->query->env;
+    struct query *q = all->list->query;
+    const struct query_env *env = &q->env;
 
     index_query_running(env->index, 1);
-    pool_run_turns(env->pool, all->workers, run_turn_of_all, all, all->run->query->budget);
+    pool_run_turns(env->pool, all->workers, run_turn_of_all, all, q->budget);
     index_query_running(env->index, -1);
     pool_run(all->workers > 1 ? env->pool : NULL, all->count, end_workers, all);
 }
@@ -337,18 +289,18 @@ int scan_run_all(struct scan_job *jobs, size_t count)
     struct runs all = {.count = (unsigned)count, .workers = worker_count(jobs, count)};
     int rc = 0;
 
-    all.run = calloc(count, sizeof(*all.run));
-    if (!all.run)
+    all.list = calloc(count, sizeof(*all.list));
+    if (!all.list)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++)
-        rc |= run_init(&all.run[i], &jobs[i], all.workers);
+        rc |= run_init(&all.list[i], &jobs[i], all.workers);
     if (rc == 0)
         run_workers(&all);
     for (size_t i = 0; i < count; i++) {
-        jobs[i].error = all.run[i].error;
-        run_done(&all.run[i]);
+        jobs[i].error = all.list[i].error;
+        run_done(&all.list[i]);
     }
-    free(all.run);
+    free(all.list);
     return rc ? -ENOMEM : 0;
 }
 

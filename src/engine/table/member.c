@@ -9,7 +9,7 @@ static const void *field(const struct member *m, const void *object)
     return (const char *)object + m->offset;
 }
 
-static bool is_there(const struct member *m, const void *object)
+static bool when_holds(const struct member *m, const void *object)
 {
     return !m->when || *((const bool *)object + m->when - 1);
 }
@@ -17,11 +17,6 @@ static bool is_there(const struct member *m, const void *object)
 struct value member_string(const char *s)
 {
     return (struct value){.type = s ? VALUE_TEXT : VALUE_NULL, .text = text_of(s)};
-}
-
-static struct value choice(const struct member *m, int64_t i)
-{
-    return i < 0 ? (struct value){0} : member_string(m->choices[i]);
 }
 
 double member_rounded(double value, unsigned digits)
@@ -33,15 +28,10 @@ double member_rounded(double value, unsigned digits)
     return num_parse_double((struct text){text, (size_t)len}, &rounded) == 0 ? rounded : value;
 }
 
-static struct value double_value(const struct member *m, double d)
-{
-    return (struct value){.type = VALUE_DOUBLE, .d = m->digits ? member_rounded(d, m->digits) : d};
-}
-
-/* Reads the value at `p`. */
-static struct value read_value(const struct member *m, const void *p)
+struct value member_item_value(const struct member *m, const void *p)
 {
     int64_t i = 0;
+    double d;
 
     switch (m->kind) {
     case MEMBER_BOOL:
@@ -58,7 +48,9 @@ static struct value read_value(const struct member *m, const void *p)
     case MEMBER_UINT64:
         return (struct value){.type = VALUE_UINT, .u = *(const uint64_t *)p};
     case MEMBER_DOUBLE:
-        return double_value(m, *(const double *)p);
+        d = *(const double *)p;
+        return (struct value){.type = VALUE_DOUBLE,
+                              .d = m->digits ? member_rounded(d, m->digits) : d};
     case MEMBER_STRING:
         return member_string(m->inside && m->place == MEMBER_HERE ? p : *(const char *const *)p);
     case MEMBER_TEXT:
@@ -72,24 +64,21 @@ static struct value read_value(const struct member *m, const void *p)
     case MEMBER_OBJECT:
         return (struct value){0};
     }
-    return m->choices ? choice(m, i) : (struct value){.type = VALUE_INT, .i = i};
+    if (!m->choices)
+        return (struct value){.type = VALUE_INT, .i = i};
+    return i < 0 ? (struct value){0} : member_string(m->choices[i]);
 }
 
 struct value member_value(const struct member *m, const void *object)
 {
-    if (!is_there(m, object))
+    if (!when_holds(m, object))
         return (struct value){0};
-    return m->compute ? m->compute(field(m, object)) : read_value(m, field(m, object));
-}
-
-struct value member_item_value(const struct member *m, const void *item)
-{
-    return read_value(m, item);
+    return m->compute ? m->compute(field(m, object)) : member_item_value(m, field(m, object));
 }
 
 bool member_is_there(const struct member *m, const void *object)
 {
-    if (!is_there(m, object))
+    if (!when_holds(m, object))
         return false;
     if (m->write || m->place == MEMBER_NAMED)
         return true;

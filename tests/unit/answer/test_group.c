@@ -489,7 +489,7 @@ static void doubles_of_a_chunk(void)
     struct doubles_entry e = {0};
 
     for (unsigned i = 0; i < 4; i++)
-        shifted_add(&e.shifted, 1e6 + i);
+        shifted_sums_add(&e.shifted, 1e6 + i);
     const struct moments_f64 *m = &entry_float_moments(&e)->m;
     CHECK_INT(m->count, 4);
     CHECK_NEAR(m->mean, 1000001.5, 0);

@@ -83,8 +83,8 @@ static void any_number_at_a_time(void)
         CHECK_INT(query_open(&store.env, store.snapshot, &s, &budget, NULL, &q), 0);
         if (CHECK_INT(covered_find(q, 0, mosts[i], &c), 0)) {
             compare(c);
-            CHECK_INT(budget.memory_used, covered_bytes(c));
-            budget_release(&budget, covered_bytes(c));
+            CHECK_INT(budget.memory_used, c->bytes);
+            budget_release(&budget, c->bytes);
             covered_drop(c);
         }
         query_close(q);
@@ -106,7 +106,7 @@ static void stops(void)
         int rc = covered_find(q, 0, COVERED_MAX, &c);
         CHECK(rc == 0 || rc == ERR_MEMORY_LIMIT);
         if (rc == 0) {
-            budget_release(&budget, covered_bytes(c));
+            budget_release(&budget, c->bytes);
             covered_drop(c);
         }
         query_close(q);

@@ -125,6 +125,7 @@ static const struct {
     {"a. == 1", 0, "empty component"},
     {"x == \"\\u12\"", 6, "four hexadecimal digits"},
     {"x == \"\xff\"", 6, "not valid UTF-8"},
+    {"x == \"\xed\xa0\x80\"", 6, "not valid UTF-8"}, /* the first byte of a surrogate */
     {"x == 1 \x01", 7, "0x01"},
 };
 

@@ -322,9 +322,31 @@ static void limits_are_told(void)
     end(&a, NULL);
 }
 
-static const struct check_test tests[] = {{"halves_make_the_whole", halves_make_the_whole},
-                                          {"damage_does_no_harm", damage_does_no_harm},
-                                          {"limits_are_told", limits_are_told},
-                                          {0}};
+/* Sums beyond 64 bits are the first array of a message. */
+static void large_sums_without_memory_are_refused(void)
+{
+    struct asked a;
+    struct groups *f = NULL, *got = NULL;
+    struct buf bytes = {0};
+
+    if (!ask(&a, OTHER, false))
+        return;
+    CHECK_INT(groups_new(&a.grouping, &f), 0);
+    CHECK_INT(vec_extend(&f->large, 1000), 0);
+    CHECK_INT(groups_encode(f, false, &bytes), 0);
+    a.budget.memory_limit = a.budget.memory_used + 20000;
+    CHECK_INT(groups_decode(&a.grouping, (struct text){bytes.data, bytes.len}, false, &got),
+              ERR_MEMORY_LIMIT);
+    a.budget.memory_limit = 0;
+    buf_done(&bytes);
+    end(&a, f);
+}
+
+static const struct check_test tests[] = {
+    {"halves_make_the_whole", halves_make_the_whole},
+    {"damage_does_no_harm", damage_does_no_harm},
+    {"limits_are_told", limits_are_told},
+    {"large_sums_without_memory_are_refused", large_sums_without_memory_are_refused},
+    {0}};
 
 CHECK_MAIN_BETWEEN(tests, make, gone)

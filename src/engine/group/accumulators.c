@@ -1,5 +1,5 @@
-/* keep.c - accumulators that are not numbers: spans of time, single values, distinct values,
- * intervals. */
+/* accumulators.c - accumulators that are not numbers: spans of time, single values, distinct
+ * values, intervals. */
 #include "engine/derived/batch_times.h"
 #include "engine/derived/times.h"
 #include "engine/group/encode.h"
@@ -41,10 +41,7 @@ static int extent_merge(struct groups *into, struct acc *acc, void *slot, struct
                         const void *other, pthread_mutex_t *shared)
 {
     const struct extent *e = other;
-    (void)into;
-    (void)acc;
-    (void)from;
-    (void)shared;
+    (void)into, (void)acc, (void)from, (void)shared;
 
     extent_widen(slot, e->min_ts, e->max_te);
     return 0;
@@ -65,7 +62,8 @@ static bool pick_before(const struct pick *a, const struct pick *b)
     return a->place != b->place ? a->place < b->place : a->row < b->row;
 }
 
-static void pick_take(struct pick *into, const struct pick *from, bool last)
+/* Replaces a pick by another one that is before it in time, or after it (last). */
+static void pick_update(struct pick *into, const struct pick *from, bool last)
 {
     if (from->has && (!into->has || pick_before(last ? into : from, last ? from : into)))
         *into = *from;
@@ -88,7 +86,7 @@ static int pick_add(struct group_worker *w, struct scan_batch *b, unsigned set, 
                          .place = (uint32_t)b->chunk->position,
                          .row = batch_place(b, row),
                          .has = true};
-        pick_take(group_slot(s, w->group[j], acc), &p, last);
+        pick_update(group_slot(s, w->group[j], acc), &p, last);
     }
     return 0;
 }
@@ -96,11 +94,9 @@ static int pick_add(struct group_worker *w, struct scan_batch *b, unsigned set, 
 static int pick_merge(struct groups *into, struct acc *acc, void *slot, struct groups *from,
                       const void *other, pthread_mutex_t *shared)
 {
-    (void)into;
-    (void)from;
-    (void)shared;
+    (void)into, (void)from, (void)shared;
 
-    pick_take(slot, other, acc->spec->kind == &acc_last);
+    pick_update(slot, other, acc->spec->kind == &acc_last);
     return 0;
 }
 
