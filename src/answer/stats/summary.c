@@ -1,4 +1,4 @@
-/* summary.c - answers from the summaries that indexing made, without a scan. */
+/* summary.c - answers from the summaries in the index, without a scan. */
 #include "answer/stats/plan.h"
 #include "answer/stats/times.h"
 #include "answer/stats/measure.h"
@@ -41,7 +41,8 @@ bool stats_can_summarise(const struct stats_plan *plan, const struct stats_optio
     return true;
 }
 
-/* *ret is borrowed if *ret_own is NULL. */
+/* Sets *ret to the summary of the selected files: *ret_own, which is *new*, or, if that is NULL,
+ * the root summary, which is borrowed. */
 static int get_summary(struct query *q, const struct summary **ret, struct summary **ret_own)
 {
     struct snapshot *snapshot = query_snapshot(q);
@@ -71,7 +72,7 @@ static int get_summary(struct query *q, const struct summary **ret, struct summa
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* A row of a count table, as ids; equal rows are merged later. */
+/* A row of a count table: ids of its texts and numbers. */
 struct row {
     uint64_t count;
     int64_t key[3];
@@ -89,13 +90,14 @@ static int compare_rows(const void *a, const void *b, void *arg)
     return 0;
 }
 
-static int join_rows(struct row *rows, size_t *n, struct budget *budget)
+/* Sorts the rows and merges equal ones. */
+static int merge_rows(struct row *rows, size_t *n, struct budget *budget)
 {
     size_t kept = 0;
     int rc = sort_items(rows, *n, sizeof(*rows), compare_rows, NULL, budget);
 
     for (size_t i = 0; i < *n && rc == 0; i++) {
-        rc = i % STATS_LOOKED ? 0 : budget_check(budget);
+        rc = i % STATS_CHECKED ? 0 : budget_check(budget);
         if (kept && compare_rows(&rows[kept - 1], &rows[i], NULL) == 0)
             rows[kept - 1].count += rows[i].count;
         else
@@ -141,7 +143,7 @@ static int order_rows(const struct stats_plan *plan, unsigned table, const struc
                       size_t n, struct stats_count *all, uint32_t *order)
 {
     for (size_t i = 0; i < n; i++) {
-        int rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
+        int rc = i % STATS_CHECKED ? 0 : budget_check(plan->budget);
         if (rc < 0)
             return rc;
         struct stats_count *ret = &all[i];
@@ -171,7 +173,7 @@ static int keep_rows(struct stats *s, const struct stats_count *all, const uint3
         rc = value_keep(&s->arena, &kept[i].cat);
         rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].name);
         rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].host);
-        if (rc == 0 && i % STATS_LOOKED == 0)
+        if (rc == 0 && i % STATS_CHECKED == 0)
             rc = stats_step(s);
     }
     return rc;
@@ -181,7 +183,7 @@ static int set_rows(const struct stats_plan *plan, struct stats *s, unsigned tab
                     struct row *rows, size_t n, uint64_t top, struct stats_count **ret,
                     size_t *ret_count, uint64_t *ret_total)
 {
-    int rc = join_rows(rows, &n, plan->budget);
+    int rc = merge_rows(rows, &n, plan->budget);
     size_t bytes = (n + 1) * (sizeof(struct stats_count) + sizeof(uint32_t));
 
     rc = rc < 0 ? rc : budget_charge(plan->budget, bytes);
@@ -209,7 +211,7 @@ static int set_names(const struct stats_plan *plan, struct stats *s, const struc
 
     for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
         const struct summary_name *from = &sum->names[i];
-        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
+        rc = i % STATS_CHECKED ? 0 : budget_check(plan->budget);
         if (phases >> from->class & 1)
             rows[n++] =
                 (struct row){from->count, {from->cat, table == COUNT_NAMES ? from->name : 0, 0}};
@@ -235,7 +237,7 @@ static int set_threads(const struct stats_plan *plan, struct stats *s, const str
     for (uint32_t i = 0; i < sum->thread_count && rc == 0; i++) {
         const struct summary_thread *t = &sum->threads[i];
         uint32_t host = t->host;
-        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
+        rc = i % STATS_CHECKED ? 0 : budget_check(plan->budget);
         if (!(phases >> t->class & 1))
             continue;
         if (t->host_is_hash && host != INDEX_NO_TEXT)
@@ -262,7 +264,7 @@ static int set_duration(const struct stats_plan *plan, struct stats *s, const st
 
     for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
         const struct summary_name *from = &sum->names[i];
-        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
+        rc = i % STATS_CHECKED ? 0 : budget_check(plan->budget);
         if (rc < 0 || !(phases >> from->class & 1) || from->duration.count == 0)
             continue;
         moments_merge(&m, &from->duration);
@@ -274,7 +276,7 @@ static int set_duration(const struct stats_plan *plan, struct stats *s, const st
         moments_measure(&m, true, &s->duration);
         uint64_t n = sketch_count(sketch);
         for (unsigned i = 0; n && i < STATS_QUANTILES; i++) {
-            /* half a rank before the one that is meant: no rounding can miss it */
+            /* Half a rank before, so that rounding cannot give the next rank. */
             double q = ((double)stats_rank(stats_percents[i], n) - 0.5) / (double)n;
             s->duration.quantiles[i] = sample_value(sketch_quantile(sketch, q, !m.nano),
                                                     m.nano ? SAMPLE_NANO : SAMPLE_WHOLE, true);
@@ -284,14 +286,14 @@ static int set_duration(const struct stats_plan *plan, struct stats *s, const st
     return rc < 0 ? rc : stats_set_histogram(s, &h);
 }
 
-/* The number of all objects, with or without ts. */
+/* Counts all objects, with or without ts. */
 static int count_objects(struct query *q, const struct summary *sum, uint64_t *ret)
 {
     int rc = 0;
 
     *ret = 0;
     for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
-        rc = i % STATS_LOOKED ? 0 : budget_check(query_budget(q));
+        rc = i % STATS_CHECKED ? 0 : budget_check(query_budget(q));
         *ret += query_phases(q) >> sum->names[i].class & 1 ? sum->names[i].count : 0;
     }
     return rc;
