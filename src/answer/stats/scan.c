@@ -98,7 +98,7 @@ static void make_sets(const struct stats_plan *p, struct stats_found *f)
                                              .acc_count = QUANTITIES};
 }
 
-int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err *err)
+void stats_found_init(const struct stats_plan *plan, struct stats_found *f)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
@@ -125,7 +125,11 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err 
                                     .ends_first = true,
                                     .only = only_durations ? plan->dur : NULL,
                                     .spreads = true};
-    return groups_scan(&f->grouping, &f->groups, err);
+}
+
+int stats_scan(struct stats_found *f)
+{
+    return groups_scan(&f->grouping, &f->groups, NULL);
 }
 
 void stats_found_done(struct stats_found *f)

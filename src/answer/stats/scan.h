@@ -18,8 +18,9 @@ struct stats_found {
     struct grouping grouping;
     struct groups *groups; /* *new*; NULL: the scan has not begun */
 };
-/* stats_found_done must be called after errors, too. */
-int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct err *err);
+/* Prepares the sets of the plan, which is borrowed until stats_found_done. */
+void stats_found_init(const struct stats_plan *plan, struct stats_found *found);
+int stats_scan(struct stats_found *found);
 void stats_found_done(struct stats_found *found);
 
 #endif

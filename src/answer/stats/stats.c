@@ -229,7 +229,8 @@ static int set_groups(struct stats *s, struct stats_found *f, uint64_t top)
     return rc;
 }
 
-static int set_found(struct stats *s, struct stats_found *f, const struct stats_options *o)
+static int set_counts_and_times(struct stats *s, struct stats_found *f,
+                                const struct stats_options *o)
 {
     const struct stats_plan *plan = f->plan;
     const struct time_span *span = &f->times.span;
@@ -250,14 +251,29 @@ static int set_found(struct stats *s, struct stats_found *f, const struct stats_
     if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
         rc = set_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count,
                         &s->pid_tids_total);
-    if (plan->groups && rc == 0)
-        rc = set_groups(s, f, o->top_n);
-    if ((plan->total_duration || plan->groups) && rc == 0)
-        rc = set_total(s, f);
     return rc;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
+
+static int stats_compute(const struct stats_plan *plan, struct stats *s,
+                         const struct stats_options *o)
+{
+    struct stats_found found;
+
+    stats_found_init(plan, &found);
+    int rc = stats_can_summarise(plan, o) ? stats_from_summary(&found, s) : -EDOM;
+    if (rc == -EDOM) {
+        rc = stats_scan(&found);
+        if (rc == 0 && plan->groups)
+            rc = set_groups(s, &found, o->top_n);
+        if (rc == 0 && (plan->total_duration || plan->groups))
+            rc = set_total(s, &found);
+    }
+    rc = rc < 0 ? rc : set_counts_and_times(s, &found, o);
+    stats_found_done(&found);
+    return rc;
+}
 
 int stats_run(struct query *q, const struct stats_options *options, struct err *err,
               struct stats **ret)
@@ -272,14 +288,7 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     s->query = "";
     s->budget = s->arena.budget = plan.budget;
     int rc = plan_make(&plan, s, options, err);
-    if (rc == 0)
-        rc = stats_can_summarise(&plan, options) ? stats_from_summary(&plan, s, options) : -EDOM;
-    if (rc == -EDOM) { /* summaries do not suffice */
-        struct stats_found found;
-        rc = stats_scan(&plan, &found, NULL);
-        rc = rc < 0 ? rc : set_found(s, &found, options);
-        stats_found_done(&found);
-    }
+    rc = rc < 0 ? rc : stats_compute(&plan, s, options);
     if (rc == -ENOMEM && s->arena.error < 0)
         rc = s->arena.error; /* it may be ERR_MEMORY_LIMIT */
     if (rc < 0) {
