@@ -255,26 +255,26 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
         return err_set_param(err, ERR_PARAM, "group_by",
                              "`group_by`: at most %d columns are allowed", GROUP_KEYS_MAX);
     struct aggregate_key *k = &p->keys[p->width];
+    const struct source **source = &p->key_sources[p->width];
     *k = (struct aggregate_key){.name = copy, .part = part_of(&path)};
     p->parts |= k->part != KEY_WHOLE;
     if (text_eq(path, TEXT("time_bucket"))) {
-        rc = query_source_bucket(p->query, p->interval_ns, p->origin_ns, &k->source);
+        rc = query_source_bucket(p->query, p->interval_ns, p->origin_ns, source);
         p->bucket_key = (int)p->width;
         type = bucket_type(p);
         copy = arena_strdup(p->arena, text_of(bucket_name(p)));
         k->name = copy;
     } else {
-        rc = query_source(p->query, path, &k->source);
+        rc = query_source(p->query, path, source);
         type = k->part == KEY_WHOLE ? plan_type(copy, VALUE_TEXT) : type;
     }
     if (p->other_row && p->width == 0) /* the first key of "(other)" is a text */
         type = VALUE_TEXT;
     if (rc < 0 || !copy)
         return err_set_code(err, -ENOMEM);
-    rc = query_check_column(p->query, k->source, "group_by", err);
+    rc = query_check_column(p->query, *source, "group_by", err);
     if (rc < 0)
         return rc;
-    p->key_sources[p->width] = k->source;
     rc = plan_column(p, copy, type, UNIT_NONE, (struct output_column){OUTPUT_KEY, p->width++, 0});
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is listed twice",

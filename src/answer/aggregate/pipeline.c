@@ -89,7 +89,7 @@ static int plan_key(struct aggregate_plan *p, const char *name, const struct sou
 {
     if (p->width == GROUP_KEYS_MAX)
         return -E2BIG;
-    p->keys[p->width] = (struct aggregate_key){.name = name, .source = source};
+    p->keys[p->width] = (struct aggregate_key){.name = name};
     p->key_sources[p->width++] = source;
     return 0;
 }

@@ -67,7 +67,6 @@ struct keep {
 enum key_part { KEY_WHOLE, KEY_DIRNAME, KEY_BASENAME };
 struct aggregate_key {
     const char *name;
-    const struct source *source;
     enum key_part part;   /* of a text */
     enum value_type type; /* see table_column */
 };

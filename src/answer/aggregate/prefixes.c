@@ -28,7 +28,7 @@ static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsig
     }
     x->plan.width = width;
     if (time)
-        x->plan.key_sources[width - 1] = x->plan.keys[width - 1].source = time;
+        x->plan.key_sources[width - 1] = time;
     x->plan.keep_count = 0;
     x->plan.exact = x->plan.shape = x->plan.split = x->plan.intervals = false;
     x->plan.tally = true;
@@ -145,7 +145,7 @@ int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err
         rc = prefixes_refine(p, width, NULL, rows, err, &x);
     unsigned key = x ? x->plan.width : 0; /* the first key that is not part of prefixes */
     bool coarse = x ? !prefixes_are_small(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
-    bool time = key < max_width(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
+    bool time = key < max_width(p) && ((int)key == p->bucket_key || p->key_sources[key] == p->ts);
     if (coarse && time) {
         err_done(err);
         rc = refine_by_time(p, key, rows, err, &x);
