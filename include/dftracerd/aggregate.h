@@ -1,11 +1,9 @@
 /* aggregate.h - /aggregate: one row per time bucket and key, or per group of any columns.
  *
  * Used by:   format, http; answer/processes, answer/small, answer/dlio, answer/compare.
- * Path:      http/endpoints/aggregate.c reads the parameters and writes the rows, with
- *            format_aggregate_* -> answer/aggregate/aggregate.c: aggregate_open plans, scans and
- *            orders; aggregate_next returns rows as values, aggregate_next_block as columns, until
- *            ERR_END -> engine/group/groups.h: the groups of the scan.
- * Memory:    all groups, or, where memory does not suffice for them, one part after another;
+ * Path:      aggregate_open plans, scans and orders (answer/aggregate/aggregate.c); aggregate_next
+ *            returns rows as values, aggregate_table as vectors, until ERR_END.
+ * Memory:    all groups, or, if memory does not suffice for them, those of one pass after another;
  *            charged to the budget of the query until aggregate_close.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
@@ -31,8 +29,8 @@ struct aggregate_options {
     /* pipeline: paths; a bare name is an argument */
     const char *const *group_keys, *const *metric_fields;
     size_t group_key_count, metric_field_count;
-    const char *const
-        *optional; /* those of both that may be missing in all events, and then are null */
+    /* those of both that may be missing in all events; they are null then */
+    const char *const *optional;
     size_t optional_count;
     const char *const *percentiles; /* decimal texts in [0, 1]: "0.999" is column p99.9 */
     size_t percentile_count;
@@ -55,15 +53,16 @@ struct aggregate;
  * ERR_ROW_LIMIT, ERR_MEMORY_LIMIT ... */
 int aggregate_open(struct query *q, const struct aggregate_options *options, struct err *err,
                    struct aggregate **ret);
-/* The rows; borrowed until close. A block has rows of one class and one pass. */
+/* Returns the rows; borrowed until close. A block has rows of one class and one pass. */
 struct table *aggregate_table(struct aggregate *a);
 __int128 aggregate_interval(const struct aggregate *a); /* of the buckets, in ns; 0: none */
-/* Next rows, at most `want` (and TABLE_BLOCK): *ret_count * columns values, row by row,
- * borrowed until the next call. ERR_END. */
+/* Returns the next rows, at most `want` (and TABLE_BLOCK): *ret_count * columns values, row by row,
+ * borrowed until the next call. Returns 0, ERR_END, or an error of a pass. */
 int aggregate_next(struct aggregate *a, size_t want, struct err *err, const struct value **ret,
                    size_t *ret_count);
-/* The values of each output of `boundaries`, and the time span of each over all processes,
- * ordered by output, then by value. *new* array, its texts borrowed until close; -ENOMEM. */
+/* Lists the values of each output of `boundaries`, with the time span of each over all processes,
+ * ordered by output, then by value: a *new* array; its texts are borrowed until close. Returns 0 or
+ * -ENOMEM. */
 struct aggregate_boundary {
     const char *output;
     struct text value;

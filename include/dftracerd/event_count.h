@@ -1,7 +1,7 @@
-/* event_count.h - how many objects a selection has, file by file.
+/* event_count.h - counts the objects of a selection, file by file.
  *
  * Used by:   http (/event-count), tools.
- * Path:      the counters of the catalog; where a filter is in the way, groups by file.
+ * Path:      query_count_files reads the counters of the catalog; with a filter, it groups by file.
  * Memory:    a group for each file with selected objects during a scan.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */

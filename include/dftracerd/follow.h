@@ -1,4 +1,4 @@
-/* follow.h - following a trace: the objects that are new since the answer before.
+/* follow.h - follows a trace: finds the objects that are new since the previous query.
  *
  * Used by:   http; view.h (view_options.follow).
  * Path:      follow_new -> follow_query for each new snapshot -> view_continue or rows_continue

@@ -23,10 +23,10 @@ struct value_histogram {
     size_t count;
     struct arena arena;
 };
+extern const struct object_type histogram_type;
 /* bins 0: as struct histogram; otherwise this number of bins of equal width from the minimum to the
  * maximum, both included (doubles beyond 2^53 are approximate). Returns 0 with *new*, ERR_PARAM
  * (err.param "column"), or another error of the query. */
-extern const struct object_type histogram_type;
 int histogram_run(struct query *q, const char *column, uint32_t bins, struct err *err,
                   struct value_histogram **ret);
 void histogram_free(struct value_histogram *h);

@@ -1,8 +1,8 @@
 /* rows.h - /view with `select`: the values of chosen columns of the selected objects, row by row.
  *
  * Used by:   format, http; answer/dlio.
- * Path:      rows_open -> rows_next (values) or rows_next_text (text that a struct rows_writer
- *            makes column by column, on the threads that find the rows), until ERR_END.
+ * Path:      rows_open -> rows_next (values) or rows_next_text (text from a struct rows_writer),
+ *            until ERR_END.
  * Memory:    one batch of rows, charged to the budget of the query.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
@@ -11,14 +11,14 @@
 
 #include "dftracerd/table.h"
 
-/* Rows as text: made column by column, on the threads that find them. */
+/* Writes rows as text, column by column, on the threads that find them. */
 struct rows_writer {
     void *arg;
-    /* A state for one thread and one chunk, whose codes mean the same in all its batches. `done`
-     * also after errors. */
+    /* Makes a state for one thread and one place: codes mean the same in all of its batches. `done`
+     * frees it, also after errors. */
     int (*begin)(void *arg, struct budget *budget, void **ret_state);
-    /* Appends a text a row; ret_end[k]: where that of row k ends in `out`. An error ends the
-     * answer. */
+    /* Appends the text of each row; ret_end[k]: where that of row k ends in `out`. An error ends
+     * the answer. */
     int (*write)(void *state, const struct row_block *b, struct buf *out, size_t *ret_end);
     void (*done)(void *state);
 };
@@ -34,10 +34,10 @@ struct rows_options {
 struct rows;
 int rows_open(struct query *q, const struct rows_options *options, struct err *err,
               struct rows **ret);
-/* Next batch: `*ret_values` holds count * column_count values, row by row, borrowed until the next
- * call. ERR_END. */
+/* Returns the next rows: count * column_count values, row by row, borrowed until the next call; or
+ * ERR_END, or another error. Only without a writer. */
 int rows_next(struct rows *r, struct err *err, const struct value **ret_values, size_t *ret_count);
-/* With a writer instead: appends the texts of the next rows. */
+/* With a writer, appends the texts of the next rows. */
 int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret_count);
 /* See view_continue: after ERR_END, in file order. */
 int rows_continue(struct rows *r, struct query *q, struct err *err);

@@ -1,4 +1,4 @@
-/* share.h - /organize: the text of files, shared out over output files.
+/* share.h - /organize: the text of files, divided among output files.
  *
  * Used by:   rewrite.
  * Path:      share_open -> share_next, until ERR_END: pieces of text in (file, text) order, each
@@ -23,9 +23,9 @@ struct share_options {
     struct query *all;           /* of PHASE_ANY, without a filter */
     struct query *const *groups; /* with the same snapshot and files */
     uint32_t group_count; /* at most SHARE_GROUPS_MAX; also the number of the target "rest" */
-    uint64_t file_bytes;  /* max. text of an output file, unless one line is longer */
+    uint64_t file_bytes;  /* maximum text of an output file, unless one line is longer */
 };
-/* Texts are borrowed until the next call. */
+/* A part of the text; texts are borrowed until the next call. */
 struct share {
     uint32_t file; /* position in the snapshot */
     uint32_t target;
@@ -38,10 +38,10 @@ struct share {
     bool cut;         /* text ends without the '\n' that the output needs */
 };
 struct sharing;
-/* Borrows the queries until share_close, and copies the array of groups. */
+/* The queries are borrowed until share_close; the array of groups is copied. */
 int share_open(const struct share_options *o, struct err *err, struct sharing **ret);
-/* ERR_END; ERR_STALE (a file changed), ERR_CORRUPT, ERR_MEMORY_LIMIT ... A line of many
- * MiB is returned in several shares. */
+/* Returns 0, ERR_END, ERR_STALE (a file changed), ERR_CORRUPT, ERR_MEMORY_LIMIT ... A line of many
+ * MiB is returned in several parts. */
 int share_next(struct sharing *s, struct err *err, struct share *ret);
 void share_close(struct sharing *s);
 

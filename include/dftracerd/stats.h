@@ -1,7 +1,7 @@
 /* stats.h - /stats: counts, sums and percentiles of the selected objects and of groups of them.
  *
  * Used by:   format, http; answer/timeline, answer/lines, answer/compare.
- * Path:      stats_run: the summaries of the index where they suffice, else one scan -> struct
+ * Path:      stats_run reads the summaries of the index if they suffice, else scans once -> struct
  *            stats -> format_stats.
  * Memory:    the answer is in its arena, charged to the budget of the query until stats_free.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
@@ -22,7 +22,7 @@ enum stats_report {
     STATS_TOP_CATEGORIES,
     STATS_DETAILED
 };
-extern const char *const stats_report_names[]; /* by enum stats_report, up to NULL */
+extern const char *const stats_report_names[]; /* by enum stats_report, NULL at the end */
 
 #define STATS_QUANTILES 7 /* 0.10 0.25 0.50 0.75 0.90 0.95 0.99 */
 struct stats_options {
@@ -35,7 +35,8 @@ struct stats_options {
     uint64_t top_n, top_n_pid_tid; /* 0 = all */
     bool no_summary;               /* scan although a summary could answer (tests) */
 };
-/* A measured quantity; all null when count == 0, std when count < 2. In us, bytes, bytes/s. */
+/* A measured quantity in us, bytes or bytes/s. Without values (count 0), all but sum are null; std
+ * is null if count < 2. */
 struct measured {
     uint64_t count;
     struct value sum, mean, std, min, max, quantiles[STATS_QUANTILES];
@@ -64,7 +65,7 @@ struct stats {
     int64_t elapsed_ns;
     uint64_t events; /* objects selected */
     struct value min_ts, max_te, span;
-    /* duration is there without has_duration, too, in the report detailed: only as text */
+    /* In the report `detailed`, duration is set without has_duration: only texts contain it. */
     bool has_duration, has_categories, has_names, has_pid_tids, has_groups, has_histogram;
     struct measured duration;
     struct stats_count *categories, *names, *pid_tids;
@@ -78,7 +79,7 @@ struct stats {
     struct arena arena;    /* owns everything above */
     struct budget *budget; /* of the query, borrowed: checked in long lists; may be NULL */
 };
-/* *new* */
+/* Returns *new*; ERR_PARAM (err.param), ERR_ROW_LIMIT, or another error of the query. */
 int stats_run(struct query *q, const struct stats_options *options, struct err *err,
               struct stats **ret);
 void stats_free(struct stats *s);

@@ -17,12 +17,12 @@ enum text_mode {
     TEXT_LINES
 }; /* lines start to end, both inclusive, the first is 1 */
 struct text_range;
-/* end UINT64_MAX = to the end of the text. snapshot, budget borrowed. ERR_STALE, ERR_CORRUPT,
- * -errno. */
+/* end UINT64_MAX: to the end of the text. Snapshot and budget are borrowed until text_range_close.
+ * Returns 0, ERR_STALE, ERR_CORRUPT or -errno. */
 int text_range_open(struct index *ix, struct snapshot *snapshot, const struct index_file *file,
                     enum text_mode mode, uint64_t start, uint64_t end, struct budget *budget,
                     struct err *err, struct text_range **ret);
-/* at most 64 KiB; ERR_END */
+/* Appends at most 64 KiB. Returns 0, ERR_END, or an error as text_range_open. */
 int text_range_next(struct text_range *r, struct buf *out, struct err *err);
 void text_range_close(struct text_range *r);
 

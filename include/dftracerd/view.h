@@ -30,21 +30,20 @@ struct view_options {
 struct view;
 int view_open(struct query *q, const struct view_options *options, struct err *err,
               struct view **ret);
-/* Appends the next lines, each with '\n', at most about `want` bytes (at least one line). 0,
- * ERR_END, or an error. Reads text in parallel and ahead within the memory budget. */
+/* Appends the next lines, each with '\n', about `want` bytes (at least one line). Returns 0,
+ * ERR_END, or an error. */
 int view_next(struct view *v, size_t want, struct buf *out, struct err *err);
-/* The number of data objects so far, without metadata records. */
+/* Returns the number of data objects so far, without metadata records. */
 uint64_t view_written(const struct view *v);
-/* After ERR_END: continues with the objects of another query, in file order only, with what is
- * left of limit and offset, and without the metadata records that were written before. The
- * previous query is needed until it returns. view_may_continue is false if the limit has been
- * reached. */
+/* After ERR_END, continues with the objects of another query, in file order only, with the rest of
+ * limit and offset, and without the metadata records that were written before. The previous query
+ * may be closed afterwards. view_may_continue returns false if the limit has been reached. */
 int view_continue(struct view *v, struct query *q, struct err *err);
 bool view_may_continue(const struct view *v);
 /* Frees the memory of what can be read again, because the next call will not come soon. */
 void view_rest(struct view *v);
 void view_close(struct view *v);
-/* The number of lines that view_next would return, without metadata. */
+/* Counts the lines that view_next would return, without metadata. */
 int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret);
 
 #endif

@@ -1,12 +1,11 @@
 /* aggregate.c - /aggregate: plans, scans, orders, and returns rows.
  *
- * The path of a request:
- *   http/endpoints/aggregate.c    reads the parameters, writes the rows (format_aggregate_*)
- *   answer/aggregate/aggregate.c  this file: plan.c -> scan.c -> order.c -> columns.c, row_values.c
- *   engine/group/groups.h         the scan: groups, and what is kept of each
+ * Path:  plan.c -> scan.c -> engine/group/order.h -> columns.c, row_values.c
  *
- * All groups come from one scan, or, where memory does not suffice for them, part after part while
- * rows are read (prefixes.h); with `top`, or `sort` then, only the best rows of all parts (rows.h).
+ * All groups come from one scan. If memory does not suffice for them, they come from several passes
+ * while rows are read (prefixes.h). With `top`, or with `sort` and several passes, only the best
+ * rows of all passes are kept (rows.h).
+ *
  */
 #include "answer/aggregate/columns.h"
 #include "answer/aggregate/prefixes.h"
@@ -25,35 +24,41 @@ struct aggregate {
     struct groups *found;
     struct row_reader reader;
     struct group_order order;
-    size_t end, at;            /* the cursor is at rows[at], and goes to rows[end) */
-    size_t want;               /* rows of the next block at most */
-    struct column_block block; /* in memory: the rows before the cursor */
-    uint64_t skip, left;       /* rows to skip, and to return, after those in memory */
-    struct value *values;      /* of a block */
-    struct vector_memory memory;
-    int64_t numbers[TABLE_BLOCK]; /* of a vector */
-    bool *done;                   /* by column: values are there */
-    bool named;                   /* columns of system rows are there */
-    struct prefixes *prefixes;    /* NULL: all in one scan */
+    size_t at, end;               /* rows in memory that are still to be returned: [at, end) */
+    size_t want;                  /* maximum number of rows of the next block */
+    struct column_block block;    /* the current block; not used with `kept` */
+    uint64_t skip, left;          /* rows to skip, then to return, after those in memory */
+    struct value *values;         /* of the current block, row by row */
+    struct vector_memory memory;  /* for column_values */
+    int64_t numbers[TABLE_BLOCK]; /* of `memory` */
+    bool *done;                   /* by column: `values` are filled */
+    bool named;                   /* columns of system rows were added */
+    struct prefixes *prefixes;    /* NULL: all groups come from one scan */
     struct pass pass;
-    uint64_t capacity, pass_rows; /* groups that fit into memory; rows of the next pass */
+    uint64_t capacity;  /* groups that fit into memory */
+    uint64_t pass_rows; /* of the next pass */
     unsigned passes;
-    struct best_rows *best;     /* NULL: rows are read from groups */
-    struct value *kept;         /* all rows by their values, of `best`, when they are known; NULL */
-    size_t kept_count, kept_at; /* rows; the first row of the current block */
+    struct best_rows *best; /* NULL: rows are read from groups */
+    /* Values of all rows, and their positions there in the order of the answer; borrowed from
+     * `best`. NULL: they are not known yet, or rows are read from groups. */
+    struct value *kept;
+    uint32_t *kept_order;
+    size_t kept_count;
 };
 
-static struct aggregate *of(const struct table *t)
+/* The table is the first member. */
+static struct aggregate *table_aggregate(const struct table *t)
 {
-    return (struct aggregate *)t; /* its first member */
+    return (struct aggregate *)t;
 }
 
-static int explain(const struct aggregate *a, int rc, struct err *err)
+/* Sets the error; the texts of limits name the parameters of the request. */
+static int aggregate_error(const struct aggregate *a, int rc, struct err *err)
 {
     uint64_t groups = a->plan.max_groups ? a->plan.max_groups : 10000000;
 
     if (rc == ERR_ROW_LIMIT) {
-        err_done(err); /* what the scan said of it */
+        err_done(err);
         return err_set(
             err, rc,
             "more than %llu groups; choose fewer columns, longer intervals or fewer objects",
@@ -76,11 +81,11 @@ static int name_system_columns(struct aggregate *a, const struct groups *found)
     struct aggregate_plan *p = &a->plan;
     const struct groups_of_set *s = &found->set[SET_SYSTEM];
     const struct set_doubles *d = &found->doubles.set[SET_SYSTEM];
-    bool *used = calloc(p->measure_count + 1, sizeof(*used));
+    bool *used = calloc(p->measures.count + 1, sizeof(*used));
 
     if (!used)
         return -ENOMEM;
-    for (unsigned m = p->requested_measures; m < p->measure_count; m++) {
+    for (unsigned m = p->requested_measures; m < p->measures.count; m++) {
         for (uint32_t g = 0; g < s->map.table.count && !used[m]; g++) {
             const struct int_moments *c = group_slot(s, g, m);
             used[m] = c->count || c->more >> 1;
@@ -130,7 +135,7 @@ static int scan_groups(struct aggregate *a, const struct aggregate_options *o, s
     return rc;
 }
 
-static void drop_groups(struct aggregate *a)
+static void free_groups(struct aggregate *a)
 {
     if (a->reader.plan)
         row_reader_done(&a->reader);
@@ -140,20 +145,21 @@ static void drop_groups(struct aggregate *a)
     a->at = a->end = a->block.count = 0;
 }
 
-/* ---- part after part ------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
-static bool is_too_much(int rc)
+static bool is_limit_error(int rc)
 {
     return rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
 }
 
-/* The next pass that has rows, of fewer prefixes where memory does not suffice. ERR_END. */
+/* Scans until a pass has rows to return; of fewer prefixes if memory does not suffice. Returns 0,
+ * ERR_END, or an error of the scan. */
 static int next_pass(struct aggregate *a, struct err *err)
 {
     uint64_t rows;
     int rc = 0;
 
-    drop_groups(a);
+    free_groups(a);
     while (a->at == a->end) {
         size_t from = rc < 0 ? a->pass.from : a->pass.to;
         if (from == a->prefixes->order.count || a->left == 0)
@@ -162,18 +168,18 @@ static int next_pass(struct aggregate *a, struct err *err)
         a->passes++;
         a->pass.to = prefixes_take(a->prefixes, from, a->pass_rows, &rows);
         rc = scan_groups(a, &a->options, err);
-        if (rc == 0) { /* the next pass: as many rows as have half of the groups that fit */
-            uint64_t groups = a->order.count ? a->order.count : 1, most = rows * 8;
+        if (rc == 0) { /* the next pass shall have half of the groups that fit into memory */
+            uint64_t groups = a->order.count ? a->order.count : 1, max = rows * 8;
             double wanted = (double)rows * (double)a->capacity / 2 / (double)groups;
-            a->pass_rows = wanted > (double)most ? most : (uint64_t)wanted;
+            a->pass_rows = wanted > (double)max ? max : (uint64_t)wanted;
             if (a->pass_rows < a->capacity)
                 a->pass_rows = a->capacity;
             if (a->at == a->end)
-                drop_groups(a);
+                free_groups(a);
             continue;
         }
-        drop_groups(a);
-        if (!is_too_much(rc) || a->pass.to == from + 1)
+        free_groups(a);
+        if (!is_limit_error(rc) || a->pass.to == from + 1)
             return rc;
         err_done(err);
         a->pass_rows = rows / 2;
@@ -183,7 +189,7 @@ static int next_pass(struct aggregate *a, struct err *err)
 
 static int begin_passes(struct aggregate *a, const struct aggregate_options *o, struct err *err)
 {
-    drop_groups(a);
+    free_groups(a);
     err_done(err);
     uint64_t groups = a->plan.budget->memory_limit /
                       groups_bytes_each(&a->plan.sets[a->plan.classes ? SET_SYSTEM : SET_EVENT]);
@@ -200,14 +206,13 @@ static int begin_passes(struct aggregate *a, const struct aggregate_options *o, 
     a->options.having = o->having ? arena_strdup(&a->arena, text_of(o->having)) : NULL;
     if (rc == 0 && o->having && !a->options.having)
         rc = -ENOMEM;
-    a->options.sort_count = 0; /* of rows of all parts */
+    a->options.sort_count = 0; /* rows of all passes are sorted, not those of one */
     return rc;
 }
 
-/* The cursor is at the first row again. */
 static void rewind_rows(struct table *t)
 {
-    struct aggregate *a = of(t);
+    struct aggregate *a = table_aggregate(t);
 
     a->skip = a->options.offset;
     a->left = a->options.limit;
@@ -215,22 +220,21 @@ static void rewind_rows(struct table *t)
         set_cursor(a, a->kept ? a->kept_count : a->order.count);
         return;
     }
-    drop_groups(a);
+    free_groups(a);
     a->pass.from = a->pass.to = 0;
 }
 
 /* ---- the best rows --------------------------------------------------------------------------- */
 
-/* Calls `each` with the groups of one part after the other, or with the groups in memory if these
- * are all. */
-static int for_parts(struct aggregate *a, int (*each)(struct aggregate *a, void *arg), void *arg,
+/* Calls `each` for the groups of each pass, or once if all groups are in memory. */
+static int each_pass(struct aggregate *a, int (*each)(struct aggregate *a, void *arg), void *arg,
                      struct err *err)
 {
     int rc;
 
     if (!a->prefixes)
         return each(a, arg);
-    drop_groups(a);
+    free_groups(a);
     a->pass.from = a->pass.to = 0;
     a->skip = 0;
     a->left = UINT64_MAX;
@@ -250,7 +254,7 @@ static int add_others(struct aggregate *a, void *arg)
     return others_add(arg, &a->reader, a->best, a->order.rows, a->order.count);
 }
 
-/* All groups but the best as one row behind them. */
+/* Adds all other groups as the last row. */
 static int add_others_row(struct aggregate *a, struct err *err)
 {
     struct others *others;
@@ -258,10 +262,13 @@ static int add_others_row(struct aggregate *a, struct err *err)
 
     if (rc < 0)
         return rc;
-    rc = best_choose(a->best);
-    rc = rc < 0 ? rc : for_parts(a, add_others, others, err);
-    rc = rc < 0 ? rc : others_values(others, a->kept + a->kept_count * a->plan.column_count);
-    a->kept_count += rc == 0;
+    rc = best_index_keys(a->best);
+    rc = rc < 0 ? rc : each_pass(a, add_others, others, err);
+    rc = rc < 0 ? rc : others_values(others, a->kept + a->kept_count * a->plan.columns.count);
+    if (rc == 0) {
+        a->kept_order[a->kept_count] = (uint32_t)a->kept_count;
+        a->kept_count++;
+    }
     others_free(others);
     return rc;
 }
@@ -270,20 +277,21 @@ static int keep_best(struct aggregate *a, const struct aggregate_options *o, str
 {
     struct sort_key *keys;
     size_t width;
-    uint64_t most = o->top                              ? o->top
-                    : o->limit < UINT64_MAX - o->offset ? o->offset + o->limit
-                                                        : UINT64_MAX;
+    uint64_t max = o->top                              ? o->top
+                   : o->limit < UINT64_MAX - o->offset ? o->offset + o->limit
+                                                       : UINT64_MAX;
     int rc = rows_sort_keys(&a->plan, o, &keys, &width, err);
 
-    rc = rc < 0 ? rc : best_new(&a->plan, keys, width, most, &a->best);
-    rc = rc < 0 ? rc : for_parts(a, add_best, NULL, err);
-    rc = rc < 0 ? rc : best_take(a->best, &a->kept, &a->kept_count);
+    rc = rc < 0 ? rc : best_new(&a->plan, keys, width, max, &a->best);
+    rc = rc < 0 ? rc : each_pass(a, add_best, NULL, err);
+    rc = rc < 0 ? rc : best_finish(a->best, &a->kept, &a->kept_order, &a->kept_count);
     if (rc == 0 && o->top && !best_has_all(a->best))
         rc = add_others_row(a, err);
-    rc = rc < 0 || !o->top ? rc : rows_sort_values(&a->plan, o, a->kept, a->kept_count, err);
+    if (rc == 0 && o->top)
+        rc = rows_sort_values(&a->plan, o, a->kept, a->kept_order, a->kept_count, err);
     if (rc < 0)
         return rc;
-    drop_groups(a);
+    free_groups(a);
     rewind_rows(&a->table);
     return 0;
 }
@@ -293,19 +301,19 @@ static int find_groups(struct aggregate *a, const struct aggregate_options *o, s
     a->options.offset = a->skip = o->offset;
     a->options.limit = a->left = o->limit;
     int rc = scan_groups(a, o, err);
-    /* not with a limit of groups from the configuration: it holds for the whole answer */
-    bool parted =
-        is_too_much(rc) && a->plan.width > 0 && !(rc == ERR_ROW_LIMIT && a->plan.max_groups);
-    if (parted)
+    /* A limit of groups in the configuration limits the whole answer, not a pass. */
+    bool in_passes =
+        is_limit_error(rc) && a->plan.width > 0 && !(rc == ERR_ROW_LIMIT && a->plan.max_groups);
+    if (in_passes)
         rc = begin_passes(a, o, err);
-    if (rc == 0 && (o->top || (parted && o->sort_count)))
+    if (rc == 0 && (o->top || (in_passes && o->sort_count)))
         rc = keep_best(a, o, err);
-    else if (rc == 0 && parted)
+    else if (rc == 0 && in_passes)
         rc = next_pass(a, err);
     if (rc < 0 && rc != ERR_END)
         return rc;
-    a->values = malloc((TABLE_BLOCK * a->plan.column_count + 1) * sizeof(*a->values));
-    a->done = calloc(a->plan.column_count + 1, sizeof(*a->done));
+    a->values = malloc((TABLE_BLOCK * a->plan.columns.count + 1) * sizeof(*a->values));
+    a->done = calloc(a->plan.columns.count + 1, sizeof(*a->done));
     return a->values && a->done ? 0 : -ENOMEM;
 }
 
@@ -321,26 +329,36 @@ __int128 aggregate_interval(const struct aggregate *a)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static uint64_t rows_min(const struct table *t)
+static uint64_t min_rows(const struct table *t)
 {
-    return of(t)->end - of(t)->at;
+    return table_aggregate(t)->end - table_aggregate(t)->at;
+}
+
+/* Copies the next rows of `kept` to `values`. */
+static void copy_kept(struct aggregate *a, size_t n)
+{
+    const size_t columns = a->plan.columns.count;
+
+    for (size_t i = 0; i < n; i++)
+        memcpy(a->values + i * columns, a->kept + a->kept_order[a->at + i] * columns,
+               columns * sizeof(*a->values));
 }
 
 static int next_block(struct table *t, struct err *err, struct table_block *ret)
 {
-    struct aggregate *a = of(t);
+    struct aggregate *a = table_aggregate(t);
     int rc = 0;
 
     if (a->at == a->end)
         rc = a->prefixes && !a->kept ? next_pass(a, err) : ERR_END;
     if (rc < 0)
-        return rc == ERR_END ? rc : explain(a, rc, err);
+        return rc == ERR_END ? rc : aggregate_error(a, rc, err);
     rc = budget_check(a->plan.budget);
     if (rc < 0)
         return err_set_code(err, rc);
     size_t n = a->end - a->at < a->want ? a->end - a->at : a->want;
-    if (a->kept) { /* these rows are values already */
-        a->kept_at = a->at;
+    if (a->kept) {
+        copy_kept(a, n);
         a->at += n;
         *ret = (struct table_block){n, 0};
         return 0;
@@ -352,13 +370,13 @@ static int next_block(struct table *t, struct err *err, struct table_block *ret)
     if (rc < 0)
         return err_set_code(err, rc);
     a->at += n;
-    a->block.next = a->order.rows + a->at;
-    a->block.ahead = a->end - a->at < TABLE_BLOCK ? a->end - a->at : TABLE_BLOCK;
+    a->block.ahead = a->order.rows + a->at;
+    a->block.ahead_count = a->end - a->at < TABLE_BLOCK ? a->end - a->at : TABLE_BLOCK;
     *ret = (struct table_block){n, (uint64_t)a->passes * SETS + rows->set};
     return 0;
 }
 
-/* ---- its columns ----------------------------------------------------------------------------- */
+/* ---- columns of a block ---------------------------------------------------------------------- */
 
 static int bucket_value(void *plan, uint64_t key, struct value *ret)
 {
@@ -374,11 +392,11 @@ static int key_value(void *plan, uint64_t key, struct value *ret)
     return aggregate_key_value(p, (unsigned)p->bucket_key + 1, key, ret);
 }
 
-static void codes(const struct table *t, uint64_t part, size_t column, struct vector *ret)
+static void read_codes(const struct table *t, uint64_t part, size_t column, struct vector *ret)
 {
-    struct aggregate *a = of(t);
+    struct aggregate *a = table_aggregate(t);
     const struct key_ranks *r = &a->order.set[part % SETS];
-    unsigned key = a->plan.outputs[column].of;
+    unsigned key = a->plan.outputs.at[column].of;
 
     ret->keys = r->width ? r->keys[key] : NULL;
     ret->code_count = r->width ? r->count[key] : 0;
@@ -389,23 +407,24 @@ static void codes(const struct table *t, uint64_t part, size_t column, struct ve
 
 static bool read_vector(struct table *t, size_t column, struct vector_memory *m, struct vector *ret)
 {
-    struct aggregate *a = of(t);
-    const struct output_column *what = &a->plan.outputs[column];
+    struct aggregate *a = table_aggregate(t);
+    const struct output_column *what = &a->plan.outputs.at[column];
 
     if (a->kept)
         return false;
     bool done = column_fill(&a->reader, &a->order, &a->block, what, m, ret);
     if (done && what->what == OUTPUT_KEY)
-        codes(t, (uint64_t)a->passes * SETS + a->block.rows->set, column, ret);
-    block_look_ahead(a->found, &a->block, TABLE_BLOCK / a->plan.column_count + 1);
+        read_codes(t, (uint64_t)a->passes * SETS + a->block.rows->set, column, ret);
+    block_prefetch(a->found, &a->block, TABLE_BLOCK / a->plan.columns.count + 1);
     return done;
 }
 
-/* A column that is left out, or is a vector; aggregate_values fills the others. */
+/* Fills the values of a column that is left out or available as a vector. Sets *done to false for
+ * other columns, which aggregate_values fills. */
 static int column_values(struct aggregate *a, size_t column, bool *done)
 {
     struct value *to = a->values + column;
-    const size_t stride = a->plan.column_count;
+    const size_t stride = a->plan.columns.count;
     struct vector v;
     int rc = 0;
 
@@ -428,18 +447,18 @@ static int column_values(struct aggregate *a, size_t column, bool *done)
 
 static int block_values(struct table *t, struct err *err, const struct value **ret)
 {
-    struct aggregate *a = of(t);
+    struct aggregate *a = table_aggregate(t);
     bool all = true;
     int rc = 0;
 
-    *ret = a->kept ? a->kept + a->kept_at * a->plan.column_count : a->values;
-    for (size_t c = 0; c < a->plan.column_count && rc == 0 && !a->kept; c++) {
+    *ret = a->values;
+    for (size_t c = 0; c < a->plan.columns.count && rc == 0 && !a->kept; c++) {
         rc = column_values(a, c, &a->done[c]);
         all &= a->done[c];
     }
     for (size_t i = 0; i < a->block.count && !all && rc == 0 && !a->kept; i++)
         rc = aggregate_values(&a->reader, a->block.rows[i], a->done,
-                              a->values + i * a->plan.column_count);
+                              a->values + i * a->plan.columns.count);
     return scan_error(err, rc);
 }
 
@@ -458,7 +477,7 @@ int aggregate_next(struct aggregate *a, size_t want, struct err *err, const stru
 
 /* ---- before the first row -------------------------------------------------------------------- */
 
-/* Whether the rows in memory are all rows, one for each group. */
+/* Returns true if the rows in memory are all rows, one for each group. */
 static bool is_whole(const struct aggregate *a)
 {
     size_t groups = 0;
@@ -470,14 +489,14 @@ static bool is_whole(const struct aggregate *a)
 
 static unsigned whole_parts(const struct table *t)
 {
-    return is_whole(of(t)) ? SETS : 0;
+    return is_whole(table_aggregate(t)) ? SETS : 0;
 }
 
-static int survey(const struct table *t, bool *known, unsigned *ret)
+static int survey_columns(const struct table *t, bool *known, unsigned *ret)
 {
-    const struct aggregate *a = of(t);
+    const struct aggregate *a = table_aggregate(t);
 
-    memset(known, 0, a->plan.column_count * sizeof(*known));
+    memset(known, 0, a->plan.columns.count * sizeof(*known));
     if (a->prefixes || a->kept)
         return 0;
     return columns_survey(&a->reader, a->order.rows + a->at, a->end - a->at, is_whole(a), known,
@@ -487,10 +506,10 @@ static int survey(const struct table *t, bool *known, unsigned *ret)
 static const struct table_ops table_ops = {.next = next_block,
                                            .vector = read_vector,
                                            .values = block_values,
-                                           .rows_min = rows_min,
+                                           .rows_min = min_rows,
                                            .whole_parts = whole_parts,
-                                           .codes = codes,
-                                           .survey = survey,
+                                           .codes = read_codes,
+                                           .survey = survey_columns,
                                            .rewind = rewind_rows};
 
 /* ---- open and close -------------------------------------------------------------------------- */
@@ -508,14 +527,14 @@ int aggregate_open(struct query *q, const struct aggregate_options *o, struct er
     int rc = aggregate_plan_make(&a->plan, o, err);
     if (rc == 0) {
         rc = find_groups(a, o, err);
-        rc = rc < 0 ? explain(a, rc, err) : 0;
+        rc = rc < 0 ? aggregate_error(a, rc, err) : 0;
     }
     if (rc < 0) {
         aggregate_close(a);
         return rc;
     }
     a->table = (struct table){
-        .ops = &table_ops, .columns = a->plan.columns, .count = a->plan.column_count};
+        .ops = &table_ops, .columns = a->plan.columns.at, .count = a->plan.columns.count};
     *ret = a;
     return 0;
 }
@@ -532,7 +551,7 @@ void aggregate_close(struct aggregate *a)
 {
     if (!a)
         return;
-    drop_groups(a);
+    free_groups(a);
     process_table_free(a->reader.processes);
     best_free(a->best);
     prefixes_free(a->prefixes);
@@ -540,9 +559,9 @@ void aggregate_close(struct aggregate *a)
     free(a->values);
     free(a->done);
     free(a->block.records);
-    free(a->plan.measures);
-    free(a->plan.columns);
-    free(a->plan.outputs);
+    vec_done(&a->plan.measures);
+    vec_done(&a->plan.columns);
+    vec_done(&a->plan.outputs);
     arena_done(&a->arena);
     free(a);
 }

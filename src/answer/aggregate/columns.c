@@ -1,9 +1,10 @@
-/* columns.c - rows of the answer as columns: keys by their ranks, whole numbers and times
- * straight from records.
+/* columns.c - rows of the answer as vectors: ranks of keys, and integers and times copied from the
+ * records.
  *
- * Each column of a block of rows is filled by a loop of its own, without a value or a call for each
- * row. What is not so simple (doubles among the values, sums beyond 64 bits, percentiles, parents
- * ...) is left to aggregate_values.
+ * Each column of a block of rows is filled by a loop of its own, without a struct value or a call
+ * for each row. All other columns (with doubles, sums beyond 64 bits, percentiles, parents ...) are
+ * filled by aggregate_values.
+ *
  */
 #include "answer/aggregate/columns.h"
 
@@ -21,13 +22,13 @@ static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, 
     const uint32_t *ranks = r->ranks ? r->ranks + key : NULL;
     const size_t n = b->count;
     const uint32_t first = (uint32_t)(rows->word >> shift & mask);
-    const bool alike = !ranks && (b->differ >> shift & mask) == 0;
+    const bool same = !ranks && (b->varying_bits >> shift & mask) == 0;
 
-    if (b->last >= r->groups) /* "(other)" */
+    if (b->last_group >= r->groups) /* groups_order ranked only the groups before it */
         return false;
-    for (size_t i = 0; i < TABLE_BLOCK && alike; i++)
-        ret[i] = first; /* of a whole block: several at a time, without a rest */
-    for (size_t i = 0; i < n && !ranks && !alike; i++)
+    for (size_t i = 0; i < TABLE_BLOCK && same; i++)
+        ret[i] = first; /* a constant number of rows is filled with vector instructions */
+    for (size_t i = 0; i < n && !ranks && !same; i++)
         ret[i] = (uint32_t)(rows[i].word >> shift & mask);
     for (size_t i = 0; i < n && ranks; i++)
         ret[i] = ranks[(size_t)rows[i].group * width];
@@ -39,7 +40,7 @@ static const void *slot_at(const struct column_block *b, size_t i, unsigned acc)
     return b->records + i * b->stride + b->set->accs[acc].at;
 }
 
-static inline void look_at_cell(struct alike *a, const struct int_moments *c)
+static inline void flags_add(struct moment_flags *a, const struct int_moments *c)
 {
     bool some = c->count > 0;
 
@@ -48,7 +49,7 @@ static inline void look_at_cell(struct alike *a, const struct int_moments *c)
     a->micro |= ~c->more & some;
 }
 
-/* Numbers of 64 bits, `offset` bytes behind the beginning of each record. */
+/* Copies a number of 64 bits from each record. */
 static void copy_numbers(const struct column_block *b, size_t offset, int64_t *to)
 {
     const char *from = b->records + offset;
@@ -58,24 +59,21 @@ static void copy_numbers(const struct column_block *b, size_t offset, int64_t *t
         memcpy(to + i, from + i * stride, sizeof(*to));
 }
 
-/* Sum, minimum and maximum are columns one after the other. */
-static void look_at_cells(struct column_block *b, unsigned measure)
+/* Sets the flags of a measure, which are used for three successive columns: sum, minimum and
+ * maximum. */
+static void block_set_flags(struct column_block *b, unsigned measure)
 {
-    const size_t n = b->count;
-    struct alike a = {0};
-    size_t nulls = 0;
-
-    if (b->looked && b->of == measure)
+    if (b->has_flags && b->flags_of == measure)
         return;
-    for (size_t i = 0; i < n; i++) {
+    b->has_flags = true;
+    b->flags_of = measure;
+    b->flags = (struct moment_flags){0};
+    b->nulls = 0;
+    for (size_t i = 0; i < b->count; i++) {
         const struct int_moments *c = slot_at(b, i, measure);
-        look_at_cell(&a, c);
-        nulls += c->count == 0;
+        flags_add(&b->flags, c);
+        b->nulls += c->count == 0;
     }
-    b->looked = true;
-    b->of = measure;
-    b->alike = a;
-    b->nulls = nulls;
 }
 
 static bool fill_measure(const struct row_reader *t, struct column_block *b,
@@ -85,8 +83,8 @@ static bool fill_measure(const struct row_reader *t, struct column_block *b,
     if (what->of >= plan_measures(t->plan, b->rows->set) ||
         t->found->doubles.set[b->rows->set].float_moments.count)
         return false;
-    look_at_cells(b, what->of);
-    if (b->alike.large || (b->alike.nano && b->alike.micro))
+    block_set_flags(b, what->of);
+    if (b->flags.large || (b->flags.nano && b->flags.micro))
         return false;
     size_t at = what->what == OUTPUT_SUM   ? offsetof(struct int_moments, sum)
                 : what->what == OUTPUT_MIN ? offsetof(struct int_moments, min)
@@ -100,9 +98,9 @@ static bool fill_measure(const struct row_reader *t, struct column_block *b,
         m->valid[i / 64] |= (uint64_t)some << i % 64;
         m->i[i] = some ? m->i[i] : 0;
     }
-    v->kind = !t->plan->measures[what->of].time ? VECTOR_INT
-              : b->alike.nano                   ? VECTOR_NS
-                                                : VECTOR_US;
+    v->kind = !t->plan->measures.at[what->of].time ? VECTOR_INT
+              : b->flags.nano                      ? VECTOR_NS
+                                                   : VECTOR_US;
     return true;
 }
 
@@ -116,7 +114,7 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
         const struct extent *e = slot_at(b, i, plan_measures(p, b->rows->set));
         bool some = e->min_ts <= e->max_te;
         __int128 ns = 0;
-        if (some) /* else both are as far off as can be */
+        if (some) /* else the difference may overflow */
             ns = (what == OUTPUT_TS ? e->min_ts : e->max_te) - p->origin_ns;
         m->valid[i / 64] |= (uint64_t)some << i % 64;
         nulls |= !some;
@@ -186,7 +184,7 @@ static inline void copy_record(char *to, const char *from, size_t bytes)
         memcpy(to + at, from + at, 8);
 }
 
-enum { TOGETHER = 64 };
+enum { TOUCHED = 64 }; /* records that are loaded at once */
 
 int block_gather(const struct groups *f, struct column_block *b, const struct row_id *rows,
                  size_t n)
@@ -194,61 +192,64 @@ int block_gather(const struct groups *f, struct column_block *b, const struct ro
     const struct groups_of_set *s = &f->set[rows->set];
     const size_t stride = s->stride;
 
-    if (stride > b->stride_cap) {
+    if (stride > b->record_cap) {
         char *grown = realloc(b->records, TABLE_BLOCK * stride);
         if (!grown)
             return -ENOMEM;
         b->records = grown;
-        b->stride_cap = stride;
+        b->record_cap = stride;
     }
     b->rows = rows;
     b->count = n;
     b->stride = stride;
     b->set = s;
-    b->last = 0;
-    b->differ = 0;
-    b->looked = false;
+    b->last_group = 0;
+    b->varying_bits = 0;
+    b->has_flags = false;
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = i; i % TOGETHER == 0 && k < n && k < i + TOGETHER; k++)
+        for (size_t k = i; i % TOUCHED == 0 && k < n && k < i + TOUCHED; k++)
             group_touch(s, rows[k].group);
-        b->last = rows[i].group > b->last ? rows[i].group : b->last;
-        b->differ |= rows[i].word ^ rows->word;
+        b->last_group = rows[i].group > b->last_group ? rows[i].group : b->last_group;
+        b->varying_bits |= rows[i].word ^ rows->word;
         copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
     }
     return 0;
 }
 
-void block_look_ahead(const struct groups *f, struct column_block *b, size_t most)
+void block_prefetch(const struct groups *f, struct column_block *b, size_t max)
 {
-    for (; most > 0 && b->ahead > 0; most--, b->ahead--) {
-        const struct row_id *row = b->next++;
+    for (; max > 0 && b->ahead_count > 0; max--, b->ahead_count--) {
+        const struct row_id *row = b->ahead++;
         const struct groups_of_set *s = &f->set[row->set];
         const char *r = s->records + row->group * s->stride;
         for (size_t at = 0; at < s->stride; at += 64)
             __builtin_prefetch(r + at, 0, 2);
-        __builtin_prefetch(r + s->stride - 1, 0, 2); /* it may begin in the middle of a line */
+        __builtin_prefetch(r + s->stride - 1, 0,
+                           2); /* it may begin in the middle of a cache line */
     }
 }
 
 /* ---- ranges of values ------------------------------------------------------------------------ */
 
-/* What is known of all sums, minima and maxima of one measure, or of ts and te. */
-struct seen {
-    struct alike alike;
+/* Properties of all sums, minima and maxima of one measure, or of ts (min) and te (max). */
+struct value_survey {
+    struct moment_flags flags;
     bool any;
-    int64_t sum, min, max;             /* negative if one of them is */
-    bool sum_part, min_part, max_part; /* one of them has a fraction of a microsecond */
+    int64_t sum, min, max; /* bitwise OR of all: negative if one of them is */
+    bool sum_fraction, min_fraction, max_fraction; /* one of them is no whole number of us */
 };
 
-static void see_row(const struct row_reader *t, uint32_t set, uint32_t group, struct seen *seen)
+/* surveys: by measure, then that of ts and te. */
+static void survey_row(const struct row_reader *t, uint32_t set, uint32_t group,
+                       struct value_survey *surveys)
 {
     const struct aggregate_plan *p = t->plan;
     const struct groups_of_set *records = &t->found->set[set];
-    struct seen *s = seen;
+    struct value_survey *s = surveys;
 
     for (unsigned m = 0; m < plan_measures(p, set); m++, s++) {
         const struct int_moments *c = group_slot(records, group, m);
-        look_at_cell(&s->alike, c);
+        flags_add(&s->flags, c);
         if (c->count == 0)
             continue;
         s->any = true;
@@ -256,53 +257,53 @@ static void see_row(const struct row_reader *t, uint32_t set, uint32_t group, st
         s->min |= c->min;
         s->max |= c->max;
         if (c->more & 1) {
-            s->sum_part |= c->sum % 1000 != 0;
-            s->min_part |= c->min % 1000 != 0;
-            s->max_part |= c->max % 1000 != 0;
+            s->sum_fraction |= c->sum % 1000 != 0;
+            s->min_fraction |= c->min % 1000 != 0;
+            s->max_fraction |= c->max % 1000 != 0;
         }
     }
     const struct extent *e = p->general ? NULL : plan_extent(p, records, set, group);
     if (!e || e->min_ts > e->max_te)
         return;
     __int128 from = e->min_ts - p->origin_ns, to = e->max_te - p->origin_ns;
-    s = &seen[p->measure_count];
+    s = &surveys[p->measures.count];
     s->any = true;
-    s->alike.large |= from != (int64_t)from || to != (int64_t)to;
+    s->flags.large |= from != (int64_t)from || to != (int64_t)to;
     s->min |= (int64_t)from;
     s->max |= (int64_t)to;
-    s->min_part |= (int64_t)from % 1000 != 0;
-    s->max_part |= (int64_t)to % 1000 != 0;
+    s->min_fraction |= (int64_t)from % 1000 != 0;
+    s->max_fraction |= (int64_t)to % 1000 != 0;
 }
 
-static unsigned flags(bool any, bool negative, bool part)
+static unsigned column_bits(bool any, bool negative, bool fraction)
 {
-    return any ? COLUMN_NUMBER | (negative ? COLUMN_NEGATIVE : 0) | (part ? COLUMN_FRACTION : 0)
+    return any ? COLUMN_NUMBER | (negative ? COLUMN_NEGATIVE : 0) | (fraction ? COLUMN_FRACTION : 0)
                : 0;
 }
 
 static bool column_flags(const struct row_reader *t, const struct output_column *what,
-                         const struct seen *seen, unsigned *ret)
+                         const struct value_survey *surveys, unsigned *ret)
 {
     const struct aggregate_plan *p = t->plan;
     const struct set_doubles *d = t->found->doubles.set;
-    bool float_moments = d[SET_EVENT].float_moments.count || d[SET_PROFILE].float_moments.count ||
-                         d[SET_SYSTEM].float_moments.count;
+    bool doubles = d[SET_EVENT].float_moments.count || d[SET_PROFILE].float_moments.count ||
+                   d[SET_SYSTEM].float_moments.count;
     bool extent = what->what == OUTPUT_TS || what->what == OUTPUT_TE;
-    const struct seen *s = &seen[extent ? p->measure_count : what->of];
-    bool time = extent || p->measures[what->of].time;
+    const struct value_survey *s = &surveys[extent ? p->measures.count : what->of];
+    bool time = extent || p->measures.at[what->of].time;
 
-    if (s->alike.large || (float_moments && !extent))
+    if (s->flags.large || (doubles && !extent))
         return false;
     if (what->what == OUTPUT_SUM)
-        *ret = flags(s->any, s->sum < 0, time && s->sum_part);
+        *ret = column_bits(s->any, s->sum < 0, time && s->sum_fraction);
     else if (what->what == OUTPUT_MIN || what->what == OUTPUT_TS)
-        *ret = flags(s->any, s->min < 0, time && s->min_part);
+        *ret = column_bits(s->any, s->min < 0, time && s->min_fraction);
     else
-        *ret = flags(s->any, s->max < 0, time && s->max_part);
+        *ret = column_bits(s->any, s->max < 0, time && s->max_fraction);
     return true;
 }
 
-static bool is_number(enum output what)
+static bool has_survey(enum output what)
 {
     return what == OUTPUT_SUM || what == OUTPUT_MIN || what == OUTPUT_MAX || what == OUTPUT_TS ||
            what == OUTPUT_TE;
@@ -311,24 +312,24 @@ static bool is_number(enum output what)
 int columns_survey(const struct row_reader *t, const struct row_id *rows, size_t n, bool all,
                    bool *known, unsigned *ret)
 {
-    enum { AHEAD = 64 };
     const struct aggregate_plan *p = t->plan;
-    struct seen *seen = calloc(p->measure_count + 1, sizeof(*seen));
-    int rc = seen ? 0 : -ENOMEM;
+    struct value_survey *surveys = calloc(p->measures.count + 1, sizeof(*surveys));
+    int rc = surveys ? 0 : -ENOMEM;
 
     for (unsigned i = 0; all && i < SETS && rc == 0; i++) {
         for (uint32_t g = 0; g < t->found->set[i].map.table.count; g++)
-            see_row(t, i, g, seen);
+            survey_row(t, i, g, surveys);
         rc = budget_check(p->budget);
     }
     for (size_t i = 0; !all && i < n && rc == 0; i++) {
-        for (size_t k = i; i % AHEAD == 0 && k < n && k < i + AHEAD; k++)
+        for (size_t k = i; i % TOUCHED == 0 && k < n && k < i + TOUCHED; k++)
             group_touch(&t->found->set[rows[k].set], rows[k].group);
-        see_row(t, rows[i].set, rows[i].group, seen);
+        survey_row(t, rows[i].set, rows[i].group, surveys);
         rc = i % 0x10000 ? 0 : budget_check(p->budget);
     }
-    for (size_t c = 0; c < p->column_count && rc == 0; c++)
-        known[c] = is_number(p->outputs[c].what) && column_flags(t, &p->outputs[c], seen, &ret[c]);
-    free(seen);
+    for (size_t c = 0; c < p->columns.count && rc == 0; c++)
+        known[c] = has_survey(p->outputs.at[c].what) &&
+                   column_flags(t, &p->outputs.at[c], surveys, &ret[c]);
+    free(surveys);
     return rc;
 }

@@ -36,10 +36,10 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
 static int argument_source(struct aggregate_plan *p, const char *name, const char *suffix,
                            const struct source **ret)
 {
-    char room[1200];
+    char path[1200];
 
-    snprintf(room, sizeof(room), "args.%.1000s%s", name, suffix);
-    const char *copy = arena_strdup(p->arena, text_of(room));
+    snprintf(path, sizeof(path), "args.%.1000s%s", name, suffix);
+    const char *copy = arena_strdup(p->arena, text_of(path));
     return copy ? query_source(p->query, text_of(copy), ret) : -ENOMEM;
 }
 
@@ -61,19 +61,19 @@ int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, cons
     if (rc == -ENAMETOOLONG)
         return err_set_param(err, ERR_PARAM, "metric_fields",
                              "`metric_fields`: a name is longer than 1000 bytes");
-    struct measure *m = &p->measures[measure];
+    struct measure *m = &p->measures.at[measure];
     rc = rc < 0 ? rc : argument_source(p, name, "_sum", &m->sum);
     rc = rc < 0 ? rc : argument_source(p, name, "_min", &m->min);
     rc = rc < 0 ? rc : argument_source(p, name, "_max", &m->max);
     rc = rc < 0 ? rc : argument_source(p, name, "", &m->plain);
     if (rc < 0)
-        return no_memory(err);
+        return err_set_code(err, rc);
     return plan_is_optional(o, path) ? 0 : plan_check_numeric(p, m, "metric_fields", err);
 }
 
 /* ---- arguments of system rows ---------------------------------------------------------------- */
 
-/* Each argument becomes a measure, which takes memory in every group, so there is a limit. */
+/* Each argument becomes a measure, which needs memory in every group, so there is a limit. */
 enum { SYSTEM_ARGUMENTS_MAX = 2048 };
 
 static int argument_add(struct intern *names, struct text path)
@@ -162,12 +162,12 @@ static int add_system_measures(struct aggregate_plan *p, const struct intern *na
         unsigned measure;
         rc = path ? plan_measure(p, without_args(path), path, &measure) : -ENOMEM;
         if (rc == 0)
-            p->measures[measure].system = true;
+            p->measures.at[measure].system = true;
     }
     return rc;
 }
 
-/* Rank 0 finds them and passes them on to the others. */
+/* Rank 0 finds the arguments and sends them to the other ranks. */
 static int find_arguments(const struct aggregate_plan *p, struct intern *names)
 {
     struct text received;
@@ -205,27 +205,26 @@ int plan_system_measures(struct aggregate_plan *p, struct err *err)
     return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
-/* Adds the columns of system measures that have any value, unless another column has the name. */
 int plan_system_columns(struct aggregate_plan *p, const bool *used)
 {
     static const struct {
         const char *suffix;
         enum output what;
     } stats[] = {{"mean", OUTPUT_MEAN}, {"min", OUTPUT_MIN}, {"max", OUTPUT_MAX}};
-    size_t columns_before = p->column_count;
+    size_t columns_before = p->columns.count;
 
-    for (unsigned m = p->requested_measures; m < p->measure_count; m++) {
-        size_t before = p->column_count;
+    for (unsigned m = p->requested_measures; m < p->measures.count; m++) {
+        size_t before = p->columns.count;
         int rc = used[m] ? 0 : -EEXIST;
         for (size_t i = 0; i < 3 && rc == 0; i++)
-            rc = plan_stat_column(p, p->measures[m].name, stats[i].suffix, VALUE_DOUBLE, UNIT_NONE,
-                                  (struct output_column){stats[i].what, m, 0});
+            rc = plan_stat_column(p, p->measures.at[m].name, stats[i].suffix, VALUE_DOUBLE,
+                                  UNIT_NONE, (struct output_column){stats[i].what, m, 0});
         if (rc == -EEXIST)
-            p->column_count = before;
+            p->columns.count = p->outputs.count = before;
         else if (rc < 0)
             return rc;
     }
-    for (size_t i = columns_before; i < p->column_count; i++)
-        p->columns[i].optional = true;
+    for (size_t i = columns_before; i < p->columns.count; i++)
+        p->columns.at[i].optional = true;
     return 0;
 }

@@ -1,5 +1,5 @@
-/* general.c - the general form: group_by any columns, agg = a list of functions, as
- * columns, keys and measures. */
+/* general.c - plans the general form (`group_by` and `agg`): keys, measures, kept values and
+ * columns. */
 #include "answer/aggregate/plan_columns.h"
 #include "engine/derived/keys.h"
 #include "engine/plan/seen.h"
@@ -11,29 +11,30 @@
 static const struct function {
     const char *name;
     enum output what;
-    enum { NO_PATH, A_PATH, MAY_PATH } path;
-    bool numbers;         /* of numbers only */
+    enum { PATH_NONE, PATH_REQUIRED, PATH_OPTIONAL } path;
+    bool numbers;         /* its column must have numbers */
     enum value_type type; /* VALUE_NULL: that of the column */
+    enum keep_kind kept;  /* KEEP */
 } functions[] = {
-    {"count", OUTPUT_COUNT, NO_PATH, false, VALUE_UINT},
-    {"sum", OUTPUT_SUM, A_PATH, true, VALUE_NULL},
-    {"mean", OUTPUT_MEAN, A_PATH, true, VALUE_DOUBLE},
-    {"min", OUTPUT_MIN, A_PATH, true, VALUE_NULL},
-    {"max", OUTPUT_MAX, A_PATH, true, VALUE_NULL},
-    {"std", OUTPUT_STD, A_PATH, true, VALUE_DOUBLE},
-    {"skew", OUTPUT_SKEW, A_PATH, true, VALUE_DOUBLE},
-    {"kurtosis", OUTPUT_KURTOSIS, A_PATH, true, VALUE_DOUBLE},
-    {"distinct", OUTPUT_KEEP, A_PATH, false, VALUE_UINT},
-    {"first", OUTPUT_KEEP, A_PATH, false, VALUE_NULL},
-    {"last", OUTPUT_KEEP, A_PATH, false, VALUE_NULL},
-    {"busy", OUTPUT_BUSY, NO_PATH, false, VALUE_TIME},
-    {"concurrency", OUTPUT_CONCURRENCY, NO_PATH, false, VALUE_DOUBLE},
-    {"bandwidth", OUTPUT_BANDWIDTH, MAY_PATH, false, VALUE_DOUBLE},
+    {"count", OUTPUT_COUNT, PATH_NONE, false, VALUE_UINT},
+    {"sum", OUTPUT_SUM, PATH_REQUIRED, true, VALUE_NULL},
+    {"mean", OUTPUT_MEAN, PATH_REQUIRED, true, VALUE_DOUBLE},
+    {"min", OUTPUT_MIN, PATH_REQUIRED, true, VALUE_NULL},
+    {"max", OUTPUT_MAX, PATH_REQUIRED, true, VALUE_NULL},
+    {"std", OUTPUT_STD, PATH_REQUIRED, true, VALUE_DOUBLE},
+    {"skew", OUTPUT_SKEW, PATH_REQUIRED, true, VALUE_DOUBLE},
+    {"kurtosis", OUTPUT_KURTOSIS, PATH_REQUIRED, true, VALUE_DOUBLE},
+    {"distinct", OUTPUT_KEEP, PATH_REQUIRED, false, VALUE_UINT, KEEP_DISTINCT},
+    {"first", OUTPUT_KEEP, PATH_REQUIRED, false, VALUE_NULL, KEEP_FIRST},
+    {"last", OUTPUT_KEEP, PATH_REQUIRED, false, VALUE_NULL, KEEP_LAST},
+    {"busy", OUTPUT_BUSY, PATH_NONE, false, VALUE_TIME},
+    {"concurrency", OUTPUT_CONCURRENCY, PATH_NONE, false, VALUE_DOUBLE},
+    {"bandwidth", OUTPUT_BANDWIDTH, PATH_OPTIONAL, false, VALUE_DOUBLE},
 };
-static const struct function quantile_function = {"pNN", OUTPUT_QUANTILE, A_PATH, true,
+static const struct function quantile_function = {"pNN", OUTPUT_QUANTILE, PATH_REQUIRED, true,
                                                   VALUE_DOUBLE};
 
-/* One of the list: [name=]function[:path] */
+/* An item of `agg`: [name=]function[:path] */
 struct item {
     const struct function *function;
     const char *name, *path;
@@ -62,15 +63,15 @@ static int name_item(struct aggregate_plan *p, struct item *it)
 {
     const char *suffix =
         it->function == &quantile_function ? it->quantile.name : it->function->name;
-    char room[1200];
+    char name[1200];
 
     if (it->name)
         return 0;
     if (it->path)
-        snprintf(room, sizeof(room), "%.1000s_%.100s", without_args(it->path), suffix);
+        snprintf(name, sizeof(name), "%.1000s_%.100s", without_args(it->path), suffix);
     else
-        snprintf(room, sizeof(room), "%.100s", suffix);
-    it->name = arena_strdup(p->arena, text_of(room));
+        snprintf(name, sizeof(name), "%.100s", suffix);
+    it->name = arena_strdup(p->arena, text_of(name));
     return it->name ? 0 : -ENOMEM;
 }
 
@@ -84,7 +85,7 @@ static int parse_item(struct aggregate_plan *p, const char *source, struct item 
     if (equals && (!colon || equals < colon)) {
         ret->name = arena_strdup(p->arena, (struct text){source, (size_t)(equals - source)});
         if (!ret->name)
-            return no_memory(err);
+            return err_set_code(err, -ENOMEM);
         if (!*ret->name)
             return bad_item(err, source, "has no name before '='");
         rest = text_of(equals + 1);
@@ -96,50 +97,52 @@ static int parse_item(struct aggregate_plan *p, const char *source, struct item 
             err, source,
             "is not one of count, sum:x, mean:x, min:x, max:x, std:x, skew:x, kurtosis:x, pNN:x, "
             "distinct:x, first:x, last:x, busy, concurrency, bandwidth, bandwidth:x");
-    if (ret->function->path != MAY_PATH && (ret->function->path == A_PATH) != (rest.len > 0))
+    if (ret->function->path != PATH_OPTIONAL &&
+        (ret->function->path == PATH_REQUIRED) != (rest.len > 0))
         return bad_item(err, source,
-                        ret->function->path == A_PATH ? "requires a column: function:column"
-                                                      : "takes no column");
+                        ret->function->path == PATH_REQUIRED ? "requires a column: function:column"
+                                                             : "takes no column");
     if (rest.len > 1000)
         return bad_item(err, "...", "has a column of more than 1000 bytes");
     ret->path = rest.len ? arena_strdup(p->arena, rest) : NULL;
     if ((rest.len && !ret->path) || name_item(p, ret) < 0)
-        return no_memory(err);
+        return err_set_code(err, -ENOMEM);
     return 0;
 }
 
-/* ---- what is kept for it --------------------------------------------------------------------- */
+/* ---- measures and kept values ---------------------------------------------------------------- */
 
-static int measure_of(struct aggregate_plan *p, const char *path, const struct source *also,
+/* Finds or adds a measure. */
+static int measure_of(struct aggregate_plan *p, const char *path, const struct source *with,
                       unsigned *ret)
 {
     const struct source *s;
     int rc = query_source(p->query, text_of(path), &s);
 
-    for (unsigned i = 0; rc == 0 && i < p->measure_count; i++) {
-        if (p->measures[i].source == s && p->measures[i].also == also) {
+    for (unsigned i = 0; rc == 0 && i < p->measures.count; i++) {
+        if (p->measures.at[i].source == s && p->measures.at[i].with == with) {
             *ret = i;
             return 0;
         }
     }
     rc = rc < 0 ? rc : plan_measure(p, path, path, ret);
     if (rc == 0)
-        p->measures[*ret].also = also;
+        p->measures.at[*ret].with = with;
     return rc;
 }
 
-static int keep_of(struct aggregate_plan *p, const struct item *it, unsigned *ret, struct err *err)
+static int keep_add(struct aggregate_plan *p, const struct item *it, unsigned *ret, struct err *err)
 {
     struct keep *k = &p->keeps[p->keep_count];
 
-    k->what = it->function->name[0] == 'd'   ? KEEP_DISTINCT
-              : it->function->name[0] == 'f' ? KEEP_FIRST
-                                             : KEEP_LAST;
+    k->kind = it->function->kept;
     *ret = p->keep_count++;
     int rc = query_source(p->query, text_of(it->path), &k->source);
-    return rc < 0 ? no_memory(err) : query_check_column(p->query, k->source, "agg", err);
+    return rc < 0 ? err_set_code(err, -ENOMEM)
+                  : query_check_column(p->query, k->source, "agg", err);
 }
 
+/* Finds or inserts a quantile; they are sorted. */
 static unsigned quantile_number(struct aggregate_plan *p, const struct quantile *q)
 {
     unsigned i = 0;
@@ -166,17 +169,17 @@ static enum column_unit unit_of(const struct item *it, const struct measure *m)
     return c && c->unit == UNIT_BYTES ? UNIT_BYTES : UNIT_NONE;
 }
 
-/* Two measures: what is divided, and the duration of the events that have it. */
+/* Adds two measures: bytes, and the duration of the events that have them. */
 static int plan_bandwidth(struct aggregate_plan *p, const struct item *it, struct output_column *t,
                           struct err *err)
 {
     int rc = measure_of(p, it->path ? it->path : "size", NULL, &t->of);
 
     if (rc < 0)
-        return no_memory(err);
-    rc = plan_check_numeric(p, &p->measures[t->of], "agg", err);
-    if (rc == 0 && measure_of(p, "dur", p->measures[t->of].source, &t->quantile) < 0)
-        return no_memory(err);
+        return err_set_code(err, rc);
+    rc = plan_check_numeric(p, &p->measures.at[t->of], "agg", err);
+    if (rc == 0 && measure_of(p, "dur", p->measures.at[t->of].source, &t->quantile) < 0)
+        return err_set_code(err, -ENOMEM);
     return rc;
 }
 
@@ -187,42 +190,40 @@ static int plan_item(struct aggregate_plan *p, const struct item *it, struct err
     int rc = 0;
 
     if (it->function->numbers) {
-        rc = measure_of(p, it->path, NULL, &t.of);
-        m = rc < 0 ? NULL : &p->measures[t.of];
-        int bad = m ? plan_check_numeric(p, m, "agg", err) : 0;
-        if (bad < 0)
-            return bad;
-        if (m && it->function == &quantile_function) {
-            p->measures[t.of].sample = true;
+        if (measure_of(p, it->path, NULL, &t.of) < 0)
+            return err_set_code(err, -ENOMEM);
+        m = &p->measures.at[t.of];
+        rc = plan_check_numeric(p, m, "agg", err);
+        if (it->function == &quantile_function) {
+            p->measures.at[t.of].sample = true;
             t.quantile = quantile_number(p, &it->quantile);
         }
         p->shape |= t.what == OUTPUT_SKEW || t.what == OUTPUT_KURTOSIS;
     } else if (t.what == OUTPUT_KEEP) {
-        rc = keep_of(p, it, &t.of, err);
-        if (rc < 0)
-            return rc;
+        rc = keep_add(p, it, &t.of, err);
     } else if (t.what == OUTPUT_BANDWIDTH) {
         rc = plan_bandwidth(p, it, &t, err);
-        if (rc < 0)
-            return rc;
     } else if (t.what == OUTPUT_CONCURRENCY) {
         rc = measure_of(p, "dur", NULL, &t.of);
+        rc = rc < 0 ? err_set_code(err, rc) : 0;
     }
+    if (rc < 0)
+        return rc;
     p->intervals |= t.what == OUTPUT_BUSY || t.what == OUTPUT_CONCURRENCY;
     enum value_type type = it->function->type != VALUE_NULL ? it->function->type
                            : m                              ? m->type
                                                             : plan_type(it->path, VALUE_TEXT);
-    rc = rc < 0 ? rc : plan_column(p, it->name, type, unit_of(it, m), t);
+    rc = plan_column(p, it->name, type, unit_of(it, m), t);
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "agg",
                              "`agg`: two columns are named \"%.100s\"; rename one with name=...",
                              it->name);
-    return rc < 0 ? no_memory(err) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* dirname(column), basename(column): the part, and *path becomes the column. */
+/* For dirname(column) and basename(column), returns the part and sets *path to the column. */
 static enum key_part part_of(struct text *path)
 {
     static const struct {
@@ -249,36 +250,36 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     int rc = 0;
 
     if (!copy)
-        return no_memory(err);
+        return err_set_code(err, -ENOMEM);
     if (p->width == GROUP_KEYS_MAX)
         return err_set_param(err, ERR_PARAM, "group_by",
                              "`group_by`: at most %d columns are allowed", GROUP_KEYS_MAX);
     struct aggregate_key *k = &p->keys[p->width];
+    const struct source **source = &p->key_sources[p->width];
     *k = (struct aggregate_key){.name = copy, .part = part_of(&path)};
     p->parts |= k->part != KEY_WHOLE;
     if (text_eq(path, TEXT("time_bucket"))) {
-        rc = query_source_bucket(p->query, p->interval_ns, p->origin_ns, &k->source);
+        rc = query_source_bucket(p->query, p->interval_ns, p->origin_ns, source);
         p->bucket_key = (int)p->width;
         type = bucket_type(p);
         copy = arena_strdup(p->arena, text_of(bucket_name(p)));
         k->name = copy;
     } else {
-        rc = query_source(p->query, path, &k->source);
+        rc = query_source(p->query, path, source);
         type = k->part == KEY_WHOLE ? plan_type(copy, VALUE_TEXT) : type;
     }
-    if (p->other_row && p->width == 0) /* its first key is a text */
+    if (p->other_row && p->width == 0) /* the first key of "(other)" is a text */
         type = VALUE_TEXT;
     if (rc < 0 || !copy)
-        return no_memory(err);
-    rc = query_check_column(p->query, k->source, "group_by", err);
+        return err_set_code(err, -ENOMEM);
+    rc = query_check_column(p->query, *source, "group_by", err);
     if (rc < 0)
         return rc;
-    p->key_sources[p->width] = k->source;
     rc = plan_column(p, copy, type, UNIT_NONE, (struct output_column){OUTPUT_KEY, p->width++, 0});
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is listed twice",
                              name);
-    return rc < 0 ? no_memory(err) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err)
@@ -290,7 +291,7 @@ int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, st
     p->quantiles = arena_alloc(p->arena, (n + 1) * sizeof(*p->quantiles));
     p->keeps = arena_alloc(p->arena, (n + 1) * sizeof(*p->keeps));
     if (!items || !p->quantiles || !p->keeps)
-        return no_memory(err);
+        return err_set_code(err, -ENOMEM);
     for (size_t i = 0; i < o->group_by_count && rc == 0; i++) {
         bool both = strcmp(o->group_by[i], "pid_tid") == 0;
         rc = plan_group_key(p, both ? "pid" : o->group_by[i], err);
@@ -304,9 +305,10 @@ int plan_general(struct aggregate_plan *p, const struct aggregate_options *o, st
     /* Numbers of quantiles change while others are inserted before them. */
     for (size_t i = 0; i < n && rc == 0; i++) {
         if (items[i].function == &quantile_function)
-            p->outputs[p->column_count - n + i].quantile = quantile_number(p, &items[i].quantile);
+            p->outputs.at[p->columns.count - n + i].quantile =
+                quantile_number(p, &items[i].quantile);
     }
-    p->requested_measures = p->measure_count;
+    p->requested_measures = (unsigned)p->measures.count;
     p->split = p->split && p->bucket_key >= 0;
     return rc;
 }

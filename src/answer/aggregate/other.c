@@ -1,5 +1,5 @@
-/* other.c - many groups as one row, "(other)": summed up in the order of their keys, so
- * that doubles are the same to the last bit however many parts the groups were found in. */
+/* other.c - many groups as one row, "(other)". They are merged in the order of their keys, so that
+ * doubles are the same to the last bit for any number of passes. */
 #include "answer/aggregate/rows.h"
 #include "engine/derived/keys.h"
 
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 struct others {
-    struct groups *found; /* of one group */
+    struct groups *found; /* with one group */
     const struct aggregate_plan *plan;
-    bool *joined; /* by present group */
+    bool *merged; /* by group of the current pass: it belongs to this row */
 };
 
 int others_new(const struct aggregate_plan *p, struct others **ret)
@@ -38,11 +38,11 @@ void others_free(struct others *o)
     if (!o)
         return;
     groups_free(o->found);
-    free(o->joined);
+    free(o->merged);
     free(o);
 }
 
-static int join_float_moments(struct others *o, const struct row_reader *t, const uint64_t *keys)
+static int merge_float_moments(struct others *o, const struct row_reader *t, const uint64_t *keys)
 {
     const struct set_doubles *from = &t->found->doubles.set[0];
     struct set_doubles *to = &o->found->doubles.set[0];
@@ -57,20 +57,20 @@ static int join_float_moments(struct others *o, const struct row_reader *t, cons
     return group < 0 ? (int)group : 0;
 }
 
-static int join_intervals(struct others *o, const struct acc *from)
+static int merge_intervals(struct others *o, const struct acc *from)
 {
     int rc = 0;
 
     for (size_t i = 0; i < from->intervals.count && rc == 0; i++) {
         const struct span *s = &from->intervals.at[i];
         rc = i % 0x1000 ? 0 : budget_check(from->intervals.budget);
-        if (rc == 0 && o->joined[s->scope])
+        if (rc == 0 && o->merged[s->scope])
             rc = interval_add(plan_intervals(o->plan, o->found), 0, s->lo, s->hi);
     }
     return rc;
 }
 
-static int join_distinct(struct others *o, const struct acc *from, struct acc *to)
+static int merge_distinct(struct others *o, const struct acc *from, struct acc *to)
 {
     const struct group_table *t = &from->pairs;
     int64_t rc = 0;
@@ -79,7 +79,7 @@ static int join_distinct(struct others *o, const struct acc *from, struct acc *t
         const uint64_t *pair = group_table_keys(t, i);
         uint64_t copy[2] = {0, pair[1]};
         rc = i % 0x1000 ? 0 : budget_check(t->budget);
-        if (rc == 0 && o->joined[pair[0]])
+        if (rc == 0 && o->merged[pair[0]])
             rc = group_table_add(&to->pairs, copy);
     }
     return rc < 0 ? (int)rc : 0;
@@ -92,23 +92,23 @@ int others_add(struct others *o, const struct row_reader *t, const struct best_r
     uint64_t keys[GROUP_KEYS_MAX];
     int rc = 0;
 
-    free(o->joined);
-    o->joined = calloc(groups->table.count + 1, sizeof(*o->joined));
-    if (!o->joined)
+    free(o->merged);
+    o->merged = calloc(groups->table.count + 1, sizeof(*o->merged));
+    if (!o->merged)
         return -ENOMEM;
     for (size_t i = 0; i < count && rc == 0; i++) {
         group_map_keys(groups, rows[i].group, keys);
         if (best_has(best, keys))
             continue;
-        o->joined[rows[i].group] = true;
+        o->merged[rows[i].group] = true;
         rc = i % 0x1000 ? 0 : budget_check(t->plan->budget);
         rc = rc < 0 ? rc : group_merge(o->found, t->found, 0, 0, rows[i].group, NULL);
-        rc = rc < 0 ? rc : join_float_moments(o, t, keys);
+        rc = rc < 0 ? rc : merge_float_moments(o, t, keys);
     }
     for (unsigned k = 0; k < o->plan->keep_count && rc == 0; k++)
-        rc = join_distinct(o, plan_kept(o->plan, t->found, k), plan_kept(o->plan, o->found, k));
+        rc = merge_distinct(o, plan_kept(o->plan, t->found, k), plan_kept(o->plan, o->found, k));
     if (rc == 0 && o->plan->intervals)
-        rc = join_intervals(o, plan_intervals(o->plan, t->found));
+        rc = merge_intervals(o, plan_intervals(o->plan, t->found));
     return rc;
 }
 

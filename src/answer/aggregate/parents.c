@@ -1,4 +1,4 @@
-/* parents.c - parents of processes without circles. */
+/* parents.c - removes circles from the parents of processes. */
 #include "answer/aggregate/parents.h"
 
 #include <errno.h>
@@ -6,7 +6,8 @@
 
 int process_cut_circles(uint32_t *parents, size_t count)
 {
-    uint32_t *seen = calloc(count + 1, sizeof(*seen)); /* the walk that came by, from 1 */
+    uint32_t *seen =
+        calloc(count + 1, sizeof(*seen)); /* 1 + the process from which it was reached first */
 
     if (!seen)
         return -ENOMEM;

@@ -1,4 +1,4 @@
-/* parents.h - parents of processes without circles.
+/* parents.h - removes circles from the parents of processes.
  *
  * Used by:   process.c, answer/processes.
  */
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #define PROCESS_NONE UINT32_MAX
-/* parents: a number or PROCESS_NONE for each of `count`. Pids that were used again may make
- * circles: the first of each, by number, gets PROCESS_NONE. The one rule of /processes and
- * /aggregate. 0, -ENOMEM. */
+/* parents: the number of the parent, or PROCESS_NONE, of each of `count` processes. Reused pids
+ * may cause circles: the process with the smallest number of each circle gets PROCESS_NONE.
+ * Returns 0 or -ENOMEM. */
 int process_cut_circles(uint32_t *parents, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* parts.c - parts of texts as keys. */
+/* parts.c - dirname(x) and basename(x) as keys: parts of texts. */
 #include "answer/aggregate/plan.h"
 #include "engine/derived/keys.h"
 

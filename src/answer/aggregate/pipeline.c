@@ -1,4 +1,4 @@
-/* pipeline.c - the pipeline as columns, keys and measures: one row per class, process,
+/* pipeline.c - plans the pipeline: keys, measures and columns of one row for each class, process,
  * thread, bucket ... */
 #include "answer/aggregate/plan_columns.h"
 #include "engine/plan/seen.h"
@@ -19,11 +19,11 @@ static int plan_percentiles(struct aggregate_plan *p, const struct aggregate_opt
 {
     p->quantiles = arena_alloc(p->arena, (o->percentile_count + 1) * sizeof(*p->quantiles));
     if (!p->quantiles)
-        return no_memory(err);
+        return err_set_code(err, -ENOMEM);
     for (size_t i = 0; i < o->percentile_count; i++) {
         int rc = quantile_parse(p->arena, text_of(o->percentiles[i]), 1, &p->quantiles[i]);
         if (rc == -ENOMEM)
-            return no_memory(err);
+            return err_set_code(err, -ENOMEM);
         if (rc < 0)
             return err_set_param(err, ERR_PARAM, "percentiles",
                                  "`percentiles`: \"%.40s\" is not a number from 0 to 1",
@@ -39,7 +39,7 @@ static int plan_percentiles(struct aggregate_plan *p, const struct aggregate_opt
     return 0;
 }
 
-/* total, min, max, mean and std. */
+/* Adds total, min, max, mean and std. */
 static int measure_columns(struct aggregate_plan *p, unsigned measure, enum column_unit unit)
 {
     const struct {
@@ -51,20 +51,19 @@ static int measure_columns(struct aggregate_plan *p, unsigned measure, enum colu
                  {"max", OUTPUT_MAX},
                  {"mean", OUTPUT_MEAN, true},
                  {"std", OUTPUT_STD, true}};
-    const struct measure *m = &p->measures[measure];
-    enum value_type type = m->type;
+    const struct measure *m = &p->measures.at[measure];
     int rc = 0;
 
     for (size_t i = 0; i < sizeof(stats) / sizeof(*stats) && rc == 0; i++)
-        rc = plan_stat_column(p, m->name, stats[i].suffix, stats[i].is_double ? VALUE_DOUBLE : type,
-                              unit, (struct output_column){stats[i].what, measure, 0});
+        rc = plan_stat_column(p, m->name, stats[i].suffix,
+                              stats[i].is_double ? VALUE_DOUBLE : m->type, unit,
+                              (struct output_column){stats[i].what, measure, 0});
     return rc;
 }
 
-/* Behind all others, so that the order of the first columns is always the same. */
 static int shape_columns(struct aggregate_plan *p, unsigned measure)
 {
-    const char *name = p->measures[measure].name;
+    const char *name = p->measures.at[measure].name;
     int rc = plan_stat_column(p, name, "skew", VALUE_DOUBLE, UNIT_NONE,
                               (struct output_column){OUTPUT_SKEW, measure, 0});
 
@@ -75,7 +74,7 @@ static int shape_columns(struct aggregate_plan *p, unsigned measure)
 
 static int quantile_columns(struct aggregate_plan *p, unsigned measure, enum column_unit unit)
 {
-    const char *name = p->measures[measure].name;
+    const char *name = p->measures.at[measure].name;
     int rc = 0;
 
     for (unsigned i = 0; i < p->quantile_count && rc == 0; i++)
@@ -90,7 +89,7 @@ static int plan_key(struct aggregate_plan *p, const char *name, const struct sou
 {
     if (p->width == GROUP_KEYS_MAX)
         return -E2BIG;
-    p->keys[p->width] = (struct aggregate_key){.name = name, .source = source};
+    p->keys[p->width] = (struct aggregate_key){.name = name};
     p->key_sources[p->width++] = source;
     return 0;
 }
@@ -125,46 +124,52 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
     if (rc == -E2BIG)
         return err_set_param(err, ERR_PARAM, "group_keys",
                              "`group_keys`: at most %d columns are allowed", GROUP_KEYS_MAX - 7);
-    return rc < 0 ? no_memory(err) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
 }
 
 /* ---- the pipeline ---------------------------------------------------------------------------- */
 
 static int counter_sources(struct aggregate_plan *p)
 {
-    const struct {
-        const char *path;
-        const struct source **at;
-    } sources[] = {{"args.dft_cnt", &p->dft_cnt},
-                   {"args.freq", &p->freq},
-                   {"args.count", &p->count},
-                   {"args.time", &p->time},
-                   {"args.dur", &p->args_dur},
-                   {"args.dur_sum", &p->dur_sum},
-                   {"args.dur_min", &p->dur_min},
-                   {"args.dur_max", &p->dur_max},
-                   {"args.size_sum", &p->size_sum},
-                   {"args.size_min", &p->size_min},
-                   {"args.size_max", &p->size_max},
-                   {"args.ret_sum", &p->ret_sum},
-                   {"args.ret_min", &p->ret_min},
-                   {"args.ret_max", &p->ret_max},
-                   {"cat", &p->cat},
-                   {"@class", &p->class}};
-    int rc = 0;
+    static const char *const paths[COUNTER_COLUMNS] = {[COUNTER_TS] = "ts",
+                                                       [COUNTER_DFT_CNT] = "args.dft_cnt",
+                                                       [COUNTER_FREQ] = "args.freq",
+                                                       [COUNTER_COUNT] = "args.count",
+                                                       [COUNTER_DUR_SUM] = "args.dur_sum",
+                                                       [COUNTER_ARGS_DUR] = "args.dur",
+                                                       [COUNTER_DUR] = "dur",
+                                                       [COUNTER_TIME] = "args.time",
+                                                       [COUNTER_DUR_MIN] = "args.dur_min",
+                                                       [COUNTER_DUR_MAX] = "args.dur_max",
+                                                       [COUNTER_SIZE] = "size",
+                                                       [COUNTER_SIZE_SUM] = "args.size_sum",
+                                                       [COUNTER_SIZE_MIN] = "args.size_min",
+                                                       [COUNTER_SIZE_MAX] = "args.size_max",
+                                                       [COUNTER_RET_SUM] = "args.ret_sum",
+                                                       [COUNTER_RET_MIN] = "args.ret_min",
+                                                       [COUNTER_RET_MAX] = "args.ret_max"};
+    int rc = query_source(p->query, TEXT("cat"), &p->cat);
 
-    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
-        rc = query_source(p->query, text_of(sources[i].path), sources[i].at);
+    rc = rc < 0 ? rc : query_source(p->query, TEXT("@class"), &p->class);
+    for (unsigned i = 0; i < COUNTER_COLUMNS && rc == 0; i++)
+        rc = query_source(p->query, text_of(paths[i]), &p->counter[i]);
     return rc;
 }
 
-static int clash(struct err *err, int rc, const char *param, const char *name)
+/* Sets the error of a column that `param` adds. */
+static int column_error(struct err *err, int rc, const char *param, const char *name)
 {
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, param,
                              "`%s`: a column of \"%.100s\" has the same name as another column",
                              param, name);
-    return rc < 0 ? no_memory(err) : 0;
+    return rc < 0 ? err_set_code(err, rc) : 0;
+}
+
+static int requested_column(struct aggregate_plan *p, struct err *err, const char *param,
+                            const char *name, enum value_type type, struct output_column t)
+{
+    return column_error(err, plan_column(p, name, type, UNIT_NONE, t), param, name);
 }
 
 static int base_columns(struct aggregate_plan *p)
@@ -191,37 +196,32 @@ static int base_columns(struct aggregate_plan *p)
                : plan_column(p, "te", VALUE_TIME, UNIT_US, (struct output_column){OUTPUT_TE, 0, 0});
 }
 
-static int more_columns(struct aggregate_plan *p, const struct aggregate_options *o,
-                        struct err *err)
+/* Columns that a request adds follow those of every answer. */
+static int requested_columns(struct aggregate_plan *p, const struct aggregate_options *o,
+                             struct err *err)
 {
     int rc = 0;
 
     for (unsigned i = 7; i < p->width && rc == 0; i++)
-        rc = clash(err,
-                   plan_column(p, p->keys[i].name, p->keys[i].type, UNIT_NONE,
-                               (struct output_column){OUTPUT_KEY, i, 0}),
-                   "group_keys", p->keys[i].name);
-    rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_DUR, UNIT_US), "percentiles", "dur");
-    rc = rc < 0 ? rc : clash(err, quantile_columns(p, M_SIZE, UNIT_BYTES), "percentiles", "size");
+        rc = requested_column(p, err, "group_keys", p->keys[i].name, p->keys[i].type,
+                              (struct output_column){OUTPUT_KEY, i, 0});
+    rc = rc < 0 ? rc : column_error(err, quantile_columns(p, M_DUR, UNIT_US), "percentiles", "dur");
+    rc = rc < 0 ? rc
+                : column_error(err, quantile_columns(p, M_SIZE, UNIT_BYTES), "percentiles", "size");
     for (unsigned m = M_FIELDS; m < p->requested_measures && rc == 0; m++)
-        rc = clash(err, measure_columns(p, m, UNIT_NONE), "metric_fields", p->measures[m].name);
+        rc = column_error(err, measure_columns(p, m, UNIT_NONE), "metric_fields",
+                          p->measures.at[m].name);
     for (unsigned m = 0; o->shape && m < p->requested_measures && rc == 0; m++)
-        rc = clash(err, shape_columns(p, m), "metric_fields", p->measures[m].name);
+        rc = column_error(err, shape_columns(p, m), "metric_fields", p->measures.at[m].name);
     for (unsigned i = 0; i < p->boundary_count && rc == 0; i++)
-        rc = clash(err,
-                   plan_column(p, p->boundaries[i].output, VALUE_TEXT, UNIT_NONE,
-                               (struct output_column){OUTPUT_BOUNDARY, i, 0}),
-                   "boundary_events", p->boundaries[i].output);
+        rc = requested_column(p, err, "boundary_events", p->boundaries[i].output, VALUE_TEXT,
+                              (struct output_column){OUTPUT_BOUNDARY, i, 0});
     if (o->parents && rc == 0)
-        rc = clash(err,
-                   plan_column(p, "parent_pid", VALUE_UINT, UNIT_NONE,
-                               (struct output_column){OUTPUT_PARENT, 0, 0}),
-                   "boundary_events", "parent_pid");
+        rc = requested_column(p, err, "boundary_events", "parent_pid", VALUE_UINT,
+                              (struct output_column){OUTPUT_PARENT, 0, 0});
     if (o->parents && rc == 0)
-        rc = clash(err,
-                   plan_column(p, "root_pid", VALUE_UINT, UNIT_NONE,
-                               (struct output_column){OUTPUT_ROOT, 0, 0}),
-                   "boundary_events", "root_pid");
+        rc = requested_column(p, err, "boundary_events", "root_pid", VALUE_UINT,
+                              (struct output_column){OUTPUT_ROOT, 0, 0});
     return rc;
 }
 
@@ -230,7 +230,7 @@ static int plan_boundaries(struct aggregate_plan *p, const struct aggregate_opti
 {
     p->boundaries = arena_alloc(p->arena, (o->boundary_count + 1) * sizeof(*p->boundaries));
     if (!p->boundaries)
-        return no_memory(err);
+        return err_set_code(err, -ENOMEM);
     for (size_t i = 0; i < o->boundary_count; i++) {
         struct text rest = text_of(o->boundaries[i]), part[3];
         unsigned n = 0;
@@ -245,7 +245,7 @@ static int plan_boundaries(struct aggregate_plan *p, const struct aggregate_opti
             (struct boundary){arena_strdup(p->arena, part[0]), arena_strdup(p->arena, part[1]),
                               arena_strdup(p->arena, part[2])};
         if (!p->boundaries[i].event || !p->boundaries[i].field || !p->boundaries[i].output)
-            return no_memory(err);
+            return err_set_code(err, -ENOMEM);
     }
     p->boundary_count = (unsigned)o->boundary_count;
     return 0;
@@ -265,12 +265,12 @@ int plan_pipeline(struct aggregate_plan *p, const struct aggregate_options *o, s
     rc = rc < 0 ? rc : plan_measure(p, "dur", "dur", &measure);
     rc = rc < 0 ? rc : plan_measure(p, "size", "size", &measure);
     if (rc < 0)
-        return no_memory(err);
-    p->measures[M_DUR].sample = p->measures[M_SIZE].sample = p->quantile_count > 0;
+        return err_set_code(err, rc);
+    p->measures.at[M_DUR].sample = p->measures.at[M_SIZE].sample = p->quantile_count > 0;
     for (size_t i = 0; i < o->metric_field_count && rc == 0; i++)
         rc = plan_field(p, o, o->metric_fields[i], err);
-    p->requested_measures = p->measure_count;
-    rc = rc < 0 ? rc : base_columns(p) < 0 ? no_memory(err) : 0;
-    rc = rc < 0 ? rc : more_columns(p, o, err);
+    p->requested_measures = (unsigned)p->measures.count;
+    rc = rc < 0 ? rc : base_columns(p) < 0 ? err_set_code(err, -ENOMEM) : 0;
+    rc = rc < 0 ? rc : requested_columns(p, o, err);
     return rc < 0 ? rc : plan_system_measures(p, err);
 }

@@ -1,4 +1,4 @@
-/* plan.c - from the options of a request to a plan: what both forms share. */
+/* plan.c - makes the plan of a request, as far as both forms are the same. */
 #include "answer/aggregate/plan_columns.h"
 #include "answer/aggregate/scan.h"
 
@@ -25,11 +25,11 @@ int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
         rc = query_source(p->query, text_of(sources[i].path), sources[i].at);
     if (rc < 0)
-        return no_memory(err);
+        return err_set_code(err, rc);
     rc = plan_times(p, o, err);
     if (rc < 0)
         return rc;
     p->split = o->split && p->interval_ns > 0;
     rc = p->general ? plan_general(p, o, err) : plan_pipeline(p, o, err);
-    return rc == 0 && plan_grouping(p) < 0 ? no_memory(err) : rc;
+    return rc == 0 && plan_grouping(p) < 0 ? err_set_code(err, -ENOMEM) : rc;
 }

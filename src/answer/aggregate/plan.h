@@ -7,9 +7,9 @@
  *            aggregate_plan.
  * Sets:      the rows of the three classes of the pipeline are three sets of groups; the general
  *            form has one.
- * Threads:   read-only after aggregate_plan_make, but for the columns of system rows, which are
- *            added after the scan. Memory: in the arena of the plan, and arrays that the owner of
- *            the plan frees.
+ * Threads:   read-only after aggregate_plan_make, except that the columns of system rows are added
+ *            after the scan. Memory: in the arena of the plan; the owner of the plan frees the
+ *            arrays measures, columns and outputs.
  */
 #ifndef DFTRACERD_ANSWER_AGGREGATE_PLAN_H
 #define DFTRACERD_ANSWER_AGGREGATE_PLAN_H
@@ -17,32 +17,56 @@
 #include "engine/group/quantile.h"
 #include "dftracerd/aggregate.h"
 #include "engine/group/groups.h"
+#include "dftracerd/vec.h"
 
 enum { SET_EVENT, SET_PROFILE, SET_SYSTEM, SETS };
-/* measures of the pipeline: these two, then the fields, then arguments of system rows */
+/* Measures of the pipeline: these two, then metric_fields, then arguments of system rows. */
 enum { M_DUR, M_SIZE, M_FIELDS };
+/* Columns of counters and aggregated records (see counters.c); their paths are in pipeline.c. */
+enum {
+    COUNTER_TS,
+    COUNTER_DFT_CNT,
+    COUNTER_FREQ,
+    COUNTER_COUNT,
+    COUNTER_DUR_SUM,
+    COUNTER_ARGS_DUR,
+    COUNTER_DUR,
+    COUNTER_TIME,
+    COUNTER_DUR_MIN,
+    COUNTER_DUR_MAX,
+    COUNTER_SIZE,
+    COUNTER_SIZE_SUM,
+    COUNTER_SIZE_MIN,
+    COUNTER_SIZE_MAX,
+    COUNTER_RET_SUM,
+    COUNTER_RET_MIN,
+    COUNTER_RET_MAX,
+    COUNTER_COLUMNS
+};
 
 /* A quantity that is summed up in each group. */
 struct measure {
     const char *name;
     const struct source *source;
-    const struct source *also;                    /* counted only where this is there, too; NULL */
-    const struct source *sum, *plain, *min, *max; /* what counters have instead (fields) */
-    bool time, sample, system;                    /* system: an argument of system rows only */
+    const struct source *with; /* rows without a value of it are not counted; NULL: all are */
+    /* metric_fields: columns that counters have in its place (args.x_sum, args.x ...) */
+    const struct source *sum, *plain, *min, *max;
+    bool time;            /* its integers are times */
+    bool sample;          /* percentiles are requested */
+    bool system;          /* it is an argument of system rows only */
     enum value_type type; /* of columns that have such values: see table_column */
 };
 
-/* What has to be kept by value: the first, the last, or all different values of a column in each
- * group. */
+/* Values that are kept of each group: the first, the last, or all different ones of a column. */
+enum keep_kind { KEEP_FIRST, KEEP_LAST, KEEP_DISTINCT };
 struct keep {
-    enum { KEEP_FIRST, KEEP_LAST, KEEP_DISTINCT } what;
+    enum keep_kind kind;
     const struct source *source;
 };
 
 enum key_part { KEY_WHOLE, KEY_DIRNAME, KEY_BASENAME };
 struct aggregate_key {
     const char *name;
-    const struct source *source;
     enum key_part part;   /* of a text */
     enum value_type type; /* see table_column */
 };
@@ -69,15 +93,17 @@ enum output {
     OUTPUT_PARENT,
     OUTPUT_ROOT
 };
-/* of: number of the key, measure, keep or boundary */
 struct output_column {
     enum output what;
-    unsigned of, quantile;
+    unsigned of; /* number of the key, measure, keep or boundary */
+    /* QUANTILE: number of the quantile. BANDWIDTH: the measure that `of` is divided by. */
+    unsigned quantile;
 };
 
-/* "event", "profile", "system": by set, up to NULL */
+/* "event", "profile", "system": by set, NULL at the end */
 extern const char *const aggregate_classes[];
 
+/* See aggregate_options.boundaries. */
 struct boundary {
     const char *event, *field, *output;
 };
@@ -87,40 +113,41 @@ struct aggregate_plan {
     struct budget *budget;
     struct arena *arena;
     uint64_t max_groups;
-    bool general, classes; /* classes: three sets; else all objects are one */
-    bool exact, shape, split, intervals, other_row; /* other_row: "(other)" may be one */
+    bool general;             /* `agg` is given; else the pipeline */
+    bool classes;             /* three sets; else all objects are in one */
+    bool exact, shape, split; /* as in aggregate_options */
+    bool intervals;           /* the intervals of each group are kept (busy, concurrency) */
+    bool other_row;           /* a row may be "(other)" */
     __int128 interval_ns, origin_ns;
     enum aggregate_time time_format;
-    const struct source *class, *ts, *te, *dur, *size, *bytes;
-    /* of counters */
-    const struct source *dft_cnt, *freq, *count, *time, *args_dur, *dur_sum, *dur_min, *dur_max;
-    const struct source *size_sum, *size_min, *size_max, *ret_sum, *ret_min, *ret_max, *cat;
+    const struct source *ts, *te, *dur, *size, *bytes;
+    const struct source *class, *cat, *counter[COUNTER_COLUMNS]; /* if `classes` */
     struct aggregate_key keys[GROUP_KEYS_MAX];
     const struct source *key_sources[GROUP_KEYS_MAX];
-    unsigned width;
+    unsigned width;                     /* number of keys */
     int bucket_key, pid_key, hhash_key; /* number of the key, -1 none */
     bool parts;                         /* some key is a part of a text */
-    struct measure *measures;
-    unsigned measure_count, measure_cap, requested_measures; /* plain: those of all sets */
+    VEC(struct measure) measures;
+    unsigned requested_measures; /* all others are arguments of system rows */
     struct keep *keeps;
     unsigned keep_count;
     struct quantile *quantiles;
     unsigned quantile_count;
     struct boundary *boundaries;
     unsigned boundary_count;
-    struct table_column *columns;
-    struct output_column *outputs;
-    size_t column_count, column_cap;
-    const struct pass *pass;  /* the groups of this scan, NULL: all (passes.h) */
-    bool tally;               /* only the rows of groups and measures of system rows alone */
-    struct grouping grouping; /* of all that (scan.h): accumulators are measures, then the span of
-                               * rows of the pipeline, what is kept, and intervals */
+    VEC(struct table_column) columns;
+    VEC(struct output_column) outputs; /* by column */
+    const struct pass *pass;           /* the groups of this scan (passes.h); NULL: all */
+    bool tally; /* only rows are counted, and measures of system rows alone are kept */
+    /* plan_grouping in scan.h makes it of the above. Accumulators are measures, then the extent of
+     * rows of the pipeline, kept values, and intervals. */
+    struct grouping grouping;
     struct group_set sets[SETS];
 };
-/* Measures of a set: its first accumulators. */
+/* Returns the number of measures of a set, which are its first accumulators. */
 static inline unsigned plan_measures(const struct aggregate_plan *p, unsigned set)
 {
-    return set == SET_SYSTEM ? p->measure_count : p->requested_measures;
+    return set == SET_SYSTEM ? (unsigned)p->measures.count : p->requested_measures;
 }
 static inline struct extent *plan_extent(const struct aggregate_plan *p,
                                          const struct groups_of_set *s, unsigned set,
@@ -133,7 +160,7 @@ static inline struct acc *plan_kept(const struct aggregate_plan *p, const struct
 {
     return &f->set[SET_EVENT].accs[p->requested_measures + keep];
 }
-/* Where plan.intervals is set. */
+/* Only if plan.intervals is set. */
 static inline struct acc *plan_intervals(const struct aggregate_plan *p, const struct groups *f)
 {
     return plan_kept(p, f, p->keep_count + !p->general);
@@ -142,22 +169,19 @@ static inline struct acc *plan_intervals(const struct aggregate_plan *p, const s
 int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options *o,
                         struct err *err);
 
-/* Columns of those that have a value; `used` by measure. */
+/* Adds the columns of measures of system rows that have a value (used[measure]), unless another
+ * column has the name. Returns 0 or -ENOMEM. */
 int plan_system_columns(struct aggregate_plan *p, const bool *used);
 
-/* First and last ts of the selected rows, ns; `ends`: the last ts or te. Both 0: none has a ts. */
+/* Scans for the first and the last ts of the selected rows, in ns; `ends`: the last ts or te. Both
+ * are 0 if no row has a ts. */
 int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __int128 *ret_most,
               struct err *err);
 
-/* parts.c: keys of a group as returned: parts of texts instead of texts; for struct grouping. */
+/* parts.c: translate_keys of struct grouping: replaces keys by parts of their texts. */
 int plan_keys(void *plan, const uint64_t *keys, uint64_t *ret);
 
-/* A bucket in the requested format. */
+/* Converts a bucket to the requested format of time. */
 int bucket_format(const struct aggregate_plan *p, struct value *v);
-
-static inline int no_memory(struct err *err)
-{
-    return err_set(err, -ENOMEM, "%s", err_text(-ENOMEM));
-}
 
 #endif

@@ -12,29 +12,31 @@
 
 /* ---- plan_columns.c -------------------------------------------------------------------------- */
 
-/* Type of a column of the query language; `other`: of arguments, which have any values. */
+/* Returns the type of a column of the query language; `other`: that of arguments, which have any
+ * values. */
 enum value_type plan_type(const char *path, enum value_type other);
+/* Adds a measure. Returns 0 or -ENOMEM. */
 int plan_measure(struct aggregate_plan *p, const char *name, const char *path, unsigned *ret);
-
+/* Adds a column of the answer. Returns 0, -ENOMEM, or -EEXIST if there is one of this name. */
 int plan_column(struct aggregate_plan *p, const char *name, enum value_type type,
                 enum column_unit unit, struct output_column t);
-/* "<name>_<suffix>" */
+/* Adds the column "<name>_<suffix>". */
 int plan_stat_column(struct aggregate_plan *p, const char *name, const char *suffix,
                      enum value_type type, enum column_unit unit, struct output_column t);
 
 /* ---- fields.c -------------------------------------------------------------------------------- */
 
-/* One of metric_fields. */
+/* Adds the measure of one of metric_fields. */
 int plan_field(struct aggregate_plan *p, const struct aggregate_options *o, const char *path,
                struct err *err);
-/* Whether a column of this name may be one that no event has. */
+/* Returns true if a column of this name may be missing in all events. */
 bool plan_is_optional(const struct aggregate_options *o, const char *path);
 
-/* Numeric arguments that counters have: measures of system rows. ERR_ROW_LIMIT: too many of them.
- */
+/* Adds the numeric arguments of counters as measures of system rows. ERR_ROW_LIMIT: there are too
+ * many. */
 int plan_system_measures(struct aggregate_plan *p, struct err *err);
 
-/* ERR_PARAM where a column is nowhere, or is text everywhere. */
+/* Returns ERR_PARAM if no event has the column, or if it is always text. */
 int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, const char *param,
                        struct err *err);
 
@@ -45,7 +47,7 @@ static inline const char *without_args(const char *path)
 
 /* ---- times.c --------------------------------------------------------------------------------- */
 
-/* origin_ns and interval_ns (times.c). */
+/* Sets origin_ns and interval_ns. */
 int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err);
 
 static inline const char *bucket_name(const struct aggregate_plan *p)

@@ -4,34 +4,35 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Keys that passes may be divided by: those before the bucket if rows are split by buckets. */
-static unsigned most_keys(const struct aggregate_plan *p)
+/* Returns the largest width of a prefix: if events are divided among buckets, it ends before the
+ * bucket. */
+static unsigned max_width(const struct aggregate_plan *p)
 {
     return p->split && p->bucket_key >= 0 ? (unsigned)p->bucket_key : p->width;
 }
 
-/* time: replaces the last key; NULL. */
+/* Makes the plan that counts the rows of prefixes of `width` keys. time: replaces the last of
+ * these; NULL: none. */
 static int plan_prefix(struct prefixes *x, const struct aggregate_plan *p, unsigned width,
                        const struct source *time)
 {
-    x->plan = *p; /* prefixes_free() uses its budget */
-    x->measures = malloc((p->measure_count + 1) * sizeof(*x->measures));
-    if (!x->measures)
-        return -ENOMEM;
-    if (p->measure_count)
-        memcpy(x->measures, p->measures, p->measure_count * sizeof(*x->measures));
-    for (unsigned i = 0; i < p->measure_count; i++)
-        x->measures[i].sample = false;
-    x->plan.measures = x->measures;
+    int rc = 0;
+
+    x->plan = *p;
+    x->plan.measures.vec = (struct vec){0};
+    for (size_t i = 0; i < p->measures.count && rc == 0; i++) {
+        rc = vec_push(&x->plan.measures, p->measures.at[i]);
+        if (rc == 0)
+            x->plan.measures.at[i].sample = false;
+    }
     x->plan.width = width;
     if (time)
-        x->plan.key_sources[width - 1] = x->plan.keys[width - 1].source = time;
+        x->plan.key_sources[width - 1] = time;
     x->plan.keep_count = 0;
     x->plan.exact = x->plan.shape = x->plan.split = x->plan.intervals = false;
     x->plan.tally = true;
-    return plan_grouping(&x->plan);
+    return rc < 0 ? rc : plan_grouping(&x->plan);
 }
 
 static int rank_prefixes(struct prefixes *x)
@@ -43,7 +44,7 @@ static int rank_prefixes(struct prefixes *x)
         return rc;
     x->charged = bytes;
     for (unsigned i = 0; i < SETS; i++) {
-        rc = group_table_place(&x->found->set[i].map.table); /* passes find them */
+        rc = group_table_place(&x->found->set[i].map.table); /* find_rank searches it */
         if (rc < 0)
             return rc;
         x->rank[i] = malloc((x->found->set[i].map.table.count + 1) * sizeof(**x->rank));
@@ -55,7 +56,7 @@ static int rank_prefixes(struct prefixes *x)
     return 0;
 }
 
-static uint64_t rows_of(const struct prefixes *x, size_t i)
+static uint64_t prefix_rows(const struct prefixes *x, size_t i)
 {
     const struct row_id *row = &x->order.rows[i];
 
@@ -84,21 +85,24 @@ static int count_prefixes(const struct aggregate_plan *p, unsigned width, const 
     return 0;
 }
 
-static bool is_fine_enough(const struct prefixes *x, uint64_t rows)
+/* Returns true if no prefix has more rows. */
+static bool prefixes_are_small(const struct prefixes *x, uint64_t rows)
 {
     for (size_t i = 0; i < x->order.count; i++) {
-        if (rows_of(x, i) > rows)
+        if (prefix_rows(x, i) > rows)
             return false;
     }
     return true;
 }
 
-/* Puts finer prefixes in the place of *x. ERR_END: these are used. */
-static int refine(const struct aggregate_plan *p, unsigned width, const struct source *time,
-                  uint64_t rows, struct err *err, struct prefixes **x)
+/* Replaces *x by longer prefixes. Returns ERR_END if *x is to be used: its prefixes are small, or
+ * longer ones would need too much memory. */
+static int prefixes_refine(const struct aggregate_plan *p, unsigned width,
+                           const struct source *time, uint64_t rows, struct err *err,
+                           struct prefixes **x)
 {
-    struct prefixes *finer;
-    int rc = count_prefixes(p, width, time, err, &finer);
+    struct prefixes *longer;
+    int rc = count_prefixes(p, width, time, err, &longer);
 
     if (*x && (rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT)) {
         err_done(err);
@@ -107,24 +111,24 @@ static int refine(const struct aggregate_plan *p, unsigned width, const struct s
     if (rc < 0)
         return rc;
     prefixes_free(*x);
-    *x = finer;
-    return is_fine_enough(finer, rows) || finer->order.count > rows / 16 ? ERR_END : 0;
+    *x = longer;
+    return prefixes_are_small(longer, rows) || longer->order.count > rows / 16 ? ERR_END : 0;
 }
 
-/* Shorter stretches of time until they are small: each covers several of the requested buckets.
- */
+/* Replaces key `key`, a time, by intervals that become shorter until their prefixes are small. An
+ * interval consists of whole buckets. */
 static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t rows,
                           struct err *err, struct prefixes **x)
 {
-    enum { STRETCHES = 1024, SHORTER = 32 };
+    enum { INTERVALS = 1024, SHORTER = 32 }; /* at first; each next interval is so much shorter */
     const __int128 unit = (int)key == p->bucket_key && p->interval_ns > 0 ? p->interval_ns : 1;
     const struct source *time;
     __int128 least, most;
     int rc = plan_span(p, false, &least, &most, err);
 
-    for (__int128 units = (most - least) / unit / STRETCHES + 1; rc == 0; units /= SHORTER) {
+    for (__int128 units = (most - least) / unit / INTERVALS + 1; rc == 0; units /= SHORTER) {
         rc = query_source_bucket(p->query, (units ? units : 1) * unit, p->origin_ns, &time);
-        rc = rc < 0 ? rc : refine(p, key + 1, time, rows, err, x);
+        rc = rc < 0 ? rc : prefixes_refine(p, key + 1, time, rows, err, x);
         if (rc == 0 && units <= 1)
             rc = ERR_END;
     }
@@ -137,12 +141,11 @@ int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err
     struct prefixes *x = NULL;
     int rc = 0;
 
-    /* More keys until prefixes are small, or would need a fair part of the memory themselves. */
-    for (unsigned width = 1; width <= most_keys(p) && rc == 0; width++)
-        rc = refine(p, width, NULL, rows, err, &x);
-    unsigned key = x ? x->plan.width : 0; /* the first that makes no prefixes */
-    bool coarse = x ? !is_fine_enough(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
-    bool time = key < most_keys(p) && ((int)key == p->bucket_key || p->keys[key].source == p->ts);
+    for (unsigned width = 1; width <= max_width(p) && rc == 0; width++)
+        rc = prefixes_refine(p, width, NULL, rows, err, &x);
+    unsigned key = x ? x->plan.width : 0; /* the first key that is not part of prefixes */
+    bool coarse = x ? !prefixes_are_small(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
+    bool time = key < max_width(p) && ((int)key == p->bucket_key || p->key_sources[key] == p->ts);
     if (coarse && time) {
         err_done(err);
         rc = refine_by_time(p, key, rows, err, &x);
@@ -164,7 +167,7 @@ void prefixes_free(struct prefixes *x)
     for (unsigned i = 0; i < SETS; i++)
         free(x->rank[i]);
     group_order_done(&x->order, x->plan.budget);
-    free(x->measures);
+    vec_done(&x->plan.measures);
     free(x);
 }
 
@@ -173,7 +176,7 @@ size_t prefixes_take(const struct prefixes *x, size_t from, uint64_t rows, uint6
     size_t to = from;
 
     for (*ret_rows = 0; to < x->order.count; to++) {
-        uint64_t more = rows_of(x, to);
+        uint64_t more = prefix_rows(x, to);
         if (to > from && *ret_rows + more > rows)
             break;
         *ret_rows += more;

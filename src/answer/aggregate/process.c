@@ -1,8 +1,8 @@
 /* process.c - the tree of processes, and the boundary events (epochs ...) of each.
  *
- * A process is a pid on a host: the same pid elsewhere is another one. Its parent is what the index
- * knows (start's ppid, else whose fork or spawn returned it). A row without host belongs to the
- * only process of its pid, if there is one only.
+ * A process is a pid on a host: the same pid on another host is another process. Its parent is that
+ * in the index: ppid of its start, else the process whose fork or spawn returned its pid. A row
+ * without host belongs to the process with its pid if there is only one.
  */
 #include "answer/aggregate/process.h"
 #include "answer/aggregate/parents.h"
@@ -13,20 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOBODY PROCESS_NONE
-enum { DEPTH_MAX = 4096 }; /* most parents that are searched for boundaries of a row */
+enum { DEPTH_MAX = 4096 }; /* ancestors that are searched for the boundary of a row */
 
 struct process {
     int64_t pid, ppid;
-    uint32_t host, file;   /* host: text id as in objects */
-    uint32_t parent, root; /* numbers of processes: the tree, circles cut as there */
+    uint32_t host, file;   /* host: text id of its hash; file: position in the snapshot */
+    uint32_t parent, root; /* positions in process_table.processes */
 };
+/* A boundary event; times in ns. */
 struct boundary_span {
-    uint32_t process, boundary, order;
-    bool numbered;             /* no value of its own */
-    __int128 from, to, latest; /* latest: the greatest `to` up to this one */
-    uint64_t key;
-    const char *text;
+    uint32_t process, boundary; /* positions in process_table.processes and plan.boundaries */
+    uint32_t order;             /* of reading */
+    __int128 from, to, max_to;  /* max_to: the largest `to` up to this one */
+    const char *text;           /* the value of its field; NULL: none, it gets a number */
 };
 struct process_table {
     const struct aggregate_plan *plan;
@@ -50,8 +49,8 @@ static int compare_processes(const void *a, const void *b)
     return (x->file > y->file) - (x->file < y->file);
 }
 
-/* The first one that does not come before (pid, host). */
-static size_t place_of(const struct process_table *t, int64_t pid, uint32_t host)
+/* Returns the position of the first process that is not before (pid, host). */
+static size_t lower_bound(const struct process_table *t, int64_t pid, uint32_t host)
 {
     size_t lo = 0, hi = t->processes.count;
 
@@ -68,17 +67,17 @@ static size_t place_of(const struct process_table *t, int64_t pid, uint32_t host
 
 static uint32_t find_process(const struct process_table *t, int64_t pid, uint32_t host)
 {
-    size_t at = place_of(t, pid, host), first = place_of(t, pid, 0);
+    size_t at = lower_bound(t, pid, host), first = lower_bound(t, pid, 0);
     bool any = first < t->processes.count && t->processes.at[first].pid == pid,
          several = any && first + 1 < t->processes.count && t->processes.at[first + 1].pid == pid;
 
     if (at < t->processes.count && t->processes.at[at].pid == pid &&
         t->processes.at[at].host == host)
         return (uint32_t)at;
-    /* A host that is not known on one of the two sides. */
+    /* The host of the row or of the process is unknown. */
     if (any && !several && (host == INDEX_NO_TEXT || t->processes.at[first].host == INDEX_NO_TEXT))
         return (uint32_t)first;
-    return NOBODY;
+    return PROCESS_NONE;
 }
 
 static int link_processes(struct process_table *t)
@@ -90,20 +89,20 @@ static int link_processes(struct process_table *t)
         return -ENOMEM;
     for (uint32_t i = 0; i < t->processes.count; i++) {
         const struct process *p = &all[i];
-        parents[i] =
-            p->ppid == INT64_MIN || p->ppid == p->pid ? NOBODY : find_process(t, p->ppid, p->host);
+        parents[i] = p->ppid == INT64_MIN || p->ppid == p->pid ? PROCESS_NONE
+                                                               : find_process(t, p->ppid, p->host);
     }
     int rc = process_cut_circles(parents, t->processes.count);
     for (uint32_t i = 0; i < t->processes.count && rc == 0; i++) {
         all[i].parent = parents[i];
-        all[i].root = NOBODY;
+        all[i].root = PROCESS_NONE;
     }
     for (uint32_t i = 0; i < t->processes.count && rc == 0; i++) {
-        uint32_t root = i; /* the walk ends where the root is known */
-        while (all[root].root == NOBODY && all[root].parent != NOBODY)
+        uint32_t root = i;
+        while (all[root].root == PROCESS_NONE && all[root].parent != PROCESS_NONE)
             root = all[root].parent;
-        root = all[root].root == NOBODY ? root : all[root].root;
-        for (uint32_t k = i; k != NOBODY && all[k].root == NOBODY; k = all[k].parent)
+        root = all[root].root == PROCESS_NONE ? root : all[root].root;
+        for (uint32_t k = i; k != PROCESS_NONE && all[k].root == PROCESS_NONE; k = all[k].parent)
             all[k].root = root;
     }
     free(parents);
@@ -127,7 +126,7 @@ static int read_processes(struct process_table *t)
     }
     if (rc < 0)
         return rc;
-    /* One entry a process: the first parent that is known. */
+    /* Keeps one entry of each process: the first one with a parent, if there is any. */
     uint32_t kept = 0;
     if (t->processes.count)
         qsort(t->processes.at, t->processes.count, sizeof(*t->processes.at), compare_processes);
@@ -148,7 +147,7 @@ void process_parent(const struct process_table *t, int64_t pid, uint32_t hhash,
 
     *parent = (struct value){.type = VALUE_NULL};
     *root = (struct value){.type = VALUE_INT, .i = pid};
-    if (at == NOBODY)
+    if (at == PROCESS_NONE)
         return;
     if (t->processes.at[at].ppid != INT64_MIN)
         *parent = (struct value){.type = VALUE_INT, .i = t->processes.at[at].ppid};
@@ -163,20 +162,20 @@ struct span_reader {
     const struct source *name, *pid, *hhash, *ts, *dur, **fields;
 };
 
-/* The text of a value; NULL: there is none (*rc -ENOMEM: no memory). */
+/* Returns the text of a value, in the arena; NULL for null, and without memory (*rc -ENOMEM). */
 static const char *text_of_value(struct arena *arena, const struct value *v, int *rc)
 {
-    char room[64];
+    char digits[64];
     struct text t = v->text;
 
     if (v->type == VALUE_NULL)
         return NULL;
     if (v->type == VALUE_INT)
-        t = (struct text){room, num_format_i64(v->i, room)};
+        t = (struct text){digits, num_format_i64(v->i, digits)};
     else if (v->type == VALUE_TIME)
-        t = (struct text){room, num_format_milli128(v->wide, room)};
+        t = (struct text){digits, num_format_milli128(v->wide, digits)};
     else if (v->type == VALUE_DOUBLE)
-        t = (struct text){room, num_format_double(v->d, room)};
+        t = (struct text){digits, num_format_double(v->d, digits)};
     else if (v->type == VALUE_BOOL)
         t = v->i ? TEXT("true") : TEXT("false");
     const char *copy = arena_strdup(arena, t);
@@ -197,7 +196,7 @@ static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
     uint32_t hash =
         host.type == VALUE_TEXT ? index_text_find(query_index(p->query), host.text) : INDEX_NO_TEXT;
     uint32_t process = find_process(r->table, pid.i, hash);
-    for (unsigned i = 0; i < p->boundary_count && rc == 0 && process != NOBODY; i++) {
+    for (unsigned i = 0; i < p->boundary_count && rc == 0 && process != PROCESS_NONE; i++) {
         if (!text_eq(name.text, text_of(p->boundaries[i].event)))
             continue;
         const struct value field = batch_value(b, r->fields[i], row);
@@ -207,7 +206,6 @@ static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
                                      .from = ts.wide,
                                      .to = ts.wide + dur.wide};
         span.text = text_of_value(&r->table->arena, &field, &rc);
-        span.numbered = !span.text;
         rc = rc < 0 ? rc : vec_push(&r->table->spans, span);
     }
     return rc;
@@ -222,22 +220,8 @@ static int read_batch(void *arg, struct scan_batch *b)
     return rc;
 }
 
-/* The selected files; other conditions of the selection do not apply. */
-static bool is_selected(void *arg, struct scan_place *place)
-{
-    const uint32_t *files;
-    size_t lo = 0, hi = query_files(arg, &files);
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (files[mid] < place->file)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < query_files(arg, &files) && files[lo] == place->file;
-}
-
+/* Selects the boundary events of the selected files; other conditions of the selection do not
+ * apply. */
 static int open_reader(struct span_reader *r, struct err *err)
 {
     const struct aggregate_plan *p = r->table->plan;
@@ -246,6 +230,7 @@ static int open_reader(struct span_reader *r, struct err *err)
 
     selection_init(&chosen);
     chosen.phases = PHASE_EVENTS;
+    chosen.position_count = query_files(p->query, &chosen.positions);
     buf_puts(&dsl, "name in [");
     for (unsigned i = 0; i < p->boundary_count; i++) {
         buf_puts(&dsl, i ? "," : "");
@@ -261,7 +246,6 @@ static int open_reader(struct span_reader *r, struct err *err)
     buf_done(&dsl);
     if (rc < 0)
         return rc;
-    scan_keep_places(r->query, is_selected, p->query);
     const struct {
         const char *path;
         const struct source **at;
@@ -295,11 +279,11 @@ static bool same_kind(const struct boundary_span *a, const struct boundary_span 
     return a->process == b->process && a->boundary == b->boundary;
 }
 
-/* Sorts, and numbers those without a value from 1 on, by process and boundary. */
+/* Sorts them, and numbers those without a value from 1 on, for each process and boundary. */
 static int finish_spans(struct process_table *t)
 {
     uint64_t number = 0;
-    char room[32];
+    char digits[32];
 
     if (t->spans.count)
         qsort(t->spans.at, t->spans.count, sizeof(*t->spans.at), compare_spans);
@@ -307,10 +291,10 @@ static int finish_spans(struct process_table *t)
         struct boundary_span *s = &t->spans.at[i];
         bool first = i == 0 || !same_kind(s, s - 1);
         number = first ? 0 : number;
-        s->latest = first || s->to > s[-1].latest ? s->to : s[-1].latest;
-        if (!s->numbered)
+        s->max_to = first || s->to > s[-1].max_to ? s->to : s[-1].max_to;
+        if (s->text)
             continue;
-        s->text = arena_strdup(&t->arena, (struct text){room, num_format_u64(++number, room)});
+        s->text = arena_strdup(&t->arena, (struct text){digits, num_format_u64(++number, digits)});
         if (!s->text)
             return -ENOMEM;
     }
@@ -334,7 +318,7 @@ static int read_spans(struct process_table *t, struct err *err)
     return rc < 0 ? rc : finish_spans(t);
 }
 
-/* The last of these spans that begin at or before the time, and have not ended. */
+/* Returns the last of the spans that contain the time; NULL: none. */
 static const struct boundary_span *span_at(const struct process_table *t, uint32_t process,
                                            unsigned boundary, __int128 at)
 {
@@ -349,7 +333,7 @@ static const struct boundary_span *span_at(const struct process_table *t, uint32
         else
             hi = mid;
     }
-    for (; lo > 0 && same_kind(&t->spans.at[lo - 1], &key) && t->spans.at[lo - 1].latest > at;
+    for (; lo > 0 && same_kind(&t->spans.at[lo - 1], &key) && t->spans.at[lo - 1].max_to > at;
          lo--) {
         if (t->spans.at[lo - 1].to > at)
             return &t->spans.at[lo - 1];
@@ -363,11 +347,10 @@ struct value process_boundary(const struct process_table *t, unsigned boundary, 
     uint32_t own = find_process(t, pid, hhash);
     const struct boundary_span *s = NULL;
 
-    /* Those of the parent and its parents first, at last those of the process itself. */
-    for (uint32_t p = own == NOBODY ? NOBODY : t->processes.at[own].parent, depth = 0;
-         p != NOBODY && !s && depth < DEPTH_MAX; p = t->processes.at[p].parent, depth++)
+    for (uint32_t p = own == PROCESS_NONE ? PROCESS_NONE : t->processes.at[own].parent, depth = 0;
+         p != PROCESS_NONE && !s && depth < DEPTH_MAX; p = t->processes.at[p].parent, depth++)
         s = span_at(t, p, boundary, at_ns);
-    if (!s && own != NOBODY)
+    if (!s && own != PROCESS_NONE)
         s = span_at(t, own, boundary, at_ns);
     return s ? (struct value){.type = VALUE_TEXT, .text = text_of(s->text)}
              : (struct value){.type = VALUE_NULL};

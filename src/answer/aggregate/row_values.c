@@ -1,4 +1,4 @@
-/* row_values.c - values of rows from the groups that were found. */
+/* row_values.c - computes the values of rows from their groups. */
 #include "answer/aggregate/process.h"
 #include "answer/aggregate/row_values.h"
 #include "engine/derived/keys.h"
@@ -9,8 +9,8 @@
 
 /* ---- before the first row -------------------------------------------------------------------- */
 
-/* Zeros by group of set 0. */
-static int charge_groups(struct row_reader *t, size_t each, void *ret)
+/* Allocates `each` zeroed bytes for each group of set 0; `ret`: address of the array's pointer. */
+static int alloc_by_group(struct row_reader *t, size_t each, void *ret)
 {
     size_t count = t->found->set[0].map.table.count;
     int rc = budget_charge(t->plan->budget, count * each);
@@ -31,9 +31,9 @@ static int count_distinct(struct row_reader *t)
         return -ENOMEM;
     for (unsigned k = 0; k < p->keep_count; k++) {
         const struct group_table *pairs = &plan_kept(p, t->found, k)->pairs;
-        if (p->keeps[k].what != KEEP_DISTINCT)
+        if (p->keeps[k].kind != KEEP_DISTINCT)
             continue;
-        int rc = charge_groups(t, sizeof(uint64_t), &t->distinct[k]);
+        int rc = alloc_by_group(t, sizeof(uint64_t), &t->distinct[k]);
         if (rc < 0)
             return rc;
         for (uint32_t i = 0; i < pairs->count; i++)
@@ -46,13 +46,13 @@ int row_reader_begin(struct row_reader *t)
 {
     const struct aggregate_plan *p = t->plan;
 
-    t->measures = calloc(p->measure_count + 1, sizeof(*t->measures));
-    t->quantiles = calloc((size_t)p->measure_count * p->quantile_count + 1, sizeof(*t->quantiles));
+    t->measures = calloc(p->measures.count + 1, sizeof(*t->measures));
+    t->quantiles = calloc((size_t)p->measures.count * p->quantile_count + 1, sizeof(*t->quantiles));
     if (!t->measures || !t->quantiles)
         return -ENOMEM;
     if (p->intervals) { /* busy: the length of the union of the intervals of each group */
         struct acc *acc = plan_intervals(p, t->found);
-        int rc = charge_groups(t, sizeof(*t->busy), &t->busy);
+        int rc = alloc_by_group(t, sizeof(*t->busy), &t->busy);
         rc = rc < 0 ? rc : intervals_unite(acc);
         if (rc < 0)
             return rc;
@@ -101,7 +101,8 @@ static struct value whole_value(__int128 v, bool nano, bool time)
     return (struct value){.type = VALUE_WIDE, .wide = v};
 }
 
-/* Depends on the values only, not on their types, so that equal sums give equal bits. */
+/* Faster than moments_std if the sums are small. The choice depends on the values only, not on
+ * their types, so equal values give equal bits. */
 static double std_of(const struct moments *m)
 {
     __int128 limit = (__int128)1 << 62;
@@ -114,8 +115,8 @@ static double std_of(const struct moments *m)
     return m->nano ? v / 1000 : v;
 }
 
-static const struct row_measure *row_measure_of(struct row_reader *t, struct row_id row,
-                                                unsigned measure)
+static const struct row_measure *find_row_measure(struct row_reader *t, struct row_id row,
+                                                  unsigned measure)
 {
     const struct aggregate_plan *p = t->plan;
     struct row_measure *measured = &t->measures[measure];
@@ -126,13 +127,13 @@ static const struct row_measure *row_measure_of(struct row_reader *t, struct row
     measured->done = true;
     if (measure >= plan_measures(p, row.set))
         return measured;
-    measured->weighted = row.set != SET_EVENT && !p->measures[measure].system;
+    measured->weighted = row.set != SET_EVENT && !p->measures.at[measure].system;
     group_moments(t->found, row.set, row.group, measure, &measured->m);
     measured->count = measured->m.count;
     measured->float_moments = group_doubles_of(t->found, row.set, row.group, measure);
     if (!measured->float_moments || measured->float_moments->m.count == 0)
         return measured;
-    bool both = p->shape && !measured->weighted; /* then the integers are among the doubles */
+    bool both = p->shape && !measured->weighted; /* float_moments include the integers */
     measured->is_f64 = !both || measured->float_moments->m.count > measured->m.count;
     measured->all = measured->float_moments->m;
     if (measured->is_f64 && !both && measured->m.count)
@@ -153,13 +154,13 @@ static struct value shape_value(const struct row_measure *t, enum output what)
                                             : n * f->m4 / (f->m.m2 * f->m.m2) - 3);
 }
 
-static struct value extreme_value(const struct row_measure *t, bool time, bool greatest)
+static struct value extreme_value(const struct row_measure *t, bool time, bool max)
 {
     if (t->is_f64)
-        return double_value(greatest ? t->all.max : t->all.min);
+        return double_value(max ? t->all.max : t->all.min);
     if (t->m.min > t->m.max)
         return null_value();
-    return whole_value(greatest ? t->m.max : t->m.min, t->m.nano, time);
+    return whole_value(max ? t->m.max : t->m.min, t->m.nano, time);
 }
 
 static int quantile_value(struct row_reader *t, struct row_id row, const struct output_column *what,
@@ -183,7 +184,7 @@ static int quantile_value(struct row_reader *t, struct row_id row, const struct 
             ranks[i] = rank < 1 ? 1 : (uint64_t)rank;
         }
         int rc = sample_ranks(&int_moments->sample, ranks, p->quantile_count,
-                              p->measures[what->of].time, lo, hi, all);
+                              p->measures.at[what->of].time, lo, hi, all);
         if (rc < 0)
             return rc;
         measured->has_quantiles = true;
@@ -195,8 +196,8 @@ static int quantile_value(struct row_reader *t, struct row_id row, const struct 
 static int measure_value(struct row_reader *t, struct row_id row, const struct output_column *what,
                          struct value *ret)
 {
-    const struct row_measure *measured = row_measure_of(t, row, what->of);
-    bool time = t->plan->measures[what->of].time;
+    const struct row_measure *measured = find_row_measure(t, row, what->of);
+    bool time = t->plan->measures.at[what->of].time;
 
     if (measured->count == 0)
         return 0;
@@ -222,7 +223,7 @@ static int measure_value(struct row_reader *t, struct row_id row, const struct o
                                     : std_of(&measured->m));
         return 0;
     case OUTPUT_QUANTILE:
-        return measured->weighted || !t->plan->measures[what->of].sample
+        return measured->weighted || !t->plan->measures.at[what->of].sample
                    ? 0
                    : quantile_value(t, row, what, ret);
     default:
@@ -231,7 +232,7 @@ static int measure_value(struct row_reader *t, struct row_id row, const struct o
     }
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- other columns --------------------------------------------------------------------------- */
 
 static double sum_of(const struct row_measure *t)
 {
@@ -242,14 +243,14 @@ static double sum_of(const struct row_measure *t)
 static struct value ratio_value(struct row_reader *t, struct row_id row,
                                 const struct output_column *what)
 {
-    const struct row_measure *a = row_measure_of(t, row, what->of);
+    const struct row_measure *a = find_row_measure(t, row, what->of);
 
     if (what->what == OUTPUT_CONCURRENCY) {
         double busy = (double)t->busy[row.group] / 1000;
         return busy > 0 ? double_value(sum_of(a) / busy) : null_value();
     }
     const struct row_measure *b =
-        row_measure_of(t, row, what->quantile); /* of: bytes; quantile: their time */
+        find_row_measure(t, row, what->quantile); /* dur of the same rows */
     double us = b->count ? sum_of(b) : 0;
     return a->count && us > 0 ? double_value(sum_of(a) * 1e6 / us) : null_value();
 }
@@ -315,10 +316,10 @@ int aggregate_values(struct row_reader *t, struct row_id row, const bool *done,
     int rc = 0;
 
     group_map_keys(&s->map, row.group, keys);
-    for (unsigned i = 0; i < p->measure_count; i++)
+    for (unsigned i = 0; i < p->measures.count; i++)
         t->measures[i].done = t->measures[i].has_quantiles = false;
-    for (size_t i = 0; i < p->column_count && rc == 0; i++) {
-        const struct output_column *what = &p->outputs[i];
+    for (size_t i = 0; i < p->columns.count && rc == 0; i++) {
+        const struct output_column *what = &p->outputs.at[i];
         struct value *v = &values[i];
         if (done && done[i])
             continue;

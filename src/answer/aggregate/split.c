@@ -1,8 +1,9 @@
-/* split.c - events shared out over the buckets that they cover (bucket=split).
+/* split.c - events divided among the buckets that they cover (bucket=split).
  *
- * The part of an event in a bucket has the time that it spends there, and of its size and bytes the
- * share of that time: they are cut at whole bytes so that the parts add up to the whole. An event
- * is counted where it starts.
+ * The part of an event in a bucket has the time that it spends there, and the same share of its
+ * size and bytes, rounded to whole bytes so that the parts add up to the whole. An event is counted
+ * in the bucket in which it starts.
+ *
  */
 #include "answer/aggregate/scan.h"
 #include "engine/derived/keys.h"
@@ -10,15 +11,15 @@
 
 #include <math.h>
 
-/* An event, and the part of it in [from, to) of its time; ns. */
+/* The part of an event in one bucket. Times are in ns; from and to are relative to ts. */
 struct piece {
     uint32_t row, group;
     __int128 ts, dur, from, to;
-    bool first;
+    bool first; /* the part with the start of the event */
 };
 
-/* The share of `whole` up to `at` of the duration. */
-static __int128 share(__int128 whole, __int128 at, __int128 dur)
+/* Returns the part of `whole` that belongs to the first `at` ns of the duration. */
+static __int128 share_until(__int128 whole, __int128 at, __int128 dur)
 {
     if (at == dur)
         return whole;
@@ -28,7 +29,7 @@ static __int128 share(__int128 whole, __int128 at, __int128 dur)
 static int piece_value(struct group_worker *w, const struct piece *p, unsigned set,
                        unsigned measure, const struct batch_numbers *lane)
 {
-    const struct measure *m = &worker_plan(w)->measures[measure];
+    const struct measure *m = &worker_plan(w)->measures.at[measure];
     bool whole = p->from == 0 && p->to == p->dur;
     bool shared = m->source == worker_plan(w)->size || m->source == worker_plan(w)->bytes;
 
@@ -37,7 +38,7 @@ static int piece_value(struct group_worker *w, const struct piece *p, unsigned s
     if (m->source == worker_plan(w)->dur)
         return number_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
     if (!shared && !p->first)
-        return 0; /* other values belong to the start */
+        return 0; /* other values are added where the event starts */
     if (!shared || whole)
         return lane->i ? number_add(w, set, measure, p->group, lane->i[p->row], lane->nano)
                        : number_add_f64(w, set, measure, p->group, lane->d[p->row]);
@@ -47,8 +48,9 @@ static int piece_value(struct group_worker *w, const struct piece *p, unsigned s
         return number_add_f64(w, set, measure, p->group,
                               d * (double)(p->to - p->from) / (double)p->dur);
     __int128 size = lane->i ? lane->i[p->row] : (int64_t)d;
-    return number_add(w, set, measure, p->group,
-                      (int64_t)(share(size, p->to, p->dur) - share(size, p->from, p->dur)), false);
+    return number_add(
+        w, set, measure, p->group,
+        (int64_t)(share_until(size, p->to, p->dur) - share_until(size, p->from, p->dur)), false);
 }
 
 static int piece_add(struct group_worker *w, const struct piece *p, unsigned set,
@@ -69,8 +71,9 @@ static int piece_add(struct group_worker *w, const struct piece *p, unsigned set
     return rc;
 }
 
-/* The group of the same keys in another bucket; `start` in ns from the origin. */
-static int64_t group_in(struct group_worker *w, unsigned set, uint32_t group, __int128 start)
+/* Returns the group with the same keys in the bucket that begins at `start` (ns after the origin),
+ * or an error. */
+static int64_t group_in_bucket(struct group_worker *w, unsigned set, uint32_t group, __int128 start)
 {
     const struct aggregate_plan *p = worker_plan(w);
     struct groups_of_set *s = &w->found->set[set];
@@ -97,7 +100,7 @@ static int row_add(struct group_worker *w, struct piece *p, unsigned set,
     p->from = 0;
     p->first = true;
     do {
-        __int128 end = bucket + step - at; /* from the start of the event */
+        __int128 end = bucket + step - at; /* relative to ts */
         p->to = p->dur < end ? p->dur : end;
         rc = piece_add(w, p, set, lanes);
         p->from = p->to;
@@ -105,7 +108,7 @@ static int row_add(struct group_worker *w, struct piece *p, unsigned set,
         bucket += step;
         if (rc < 0 || p->from >= p->dur)
             break;
-        int64_t next = group_in(w, set, home, bucket);
+        int64_t next = group_in_bucket(w, set, home, bucket);
         p->group = (uint32_t)next;
         rc = next < 0 ? (int)next : ++pieces % 1024 ? 0 : budget_check(worker_plan(w)->budget);
     } while (rc == 0);
@@ -122,11 +125,11 @@ int split_add(struct group_worker *w, struct scan_batch *b, unsigned set)
     int rc = 0;
 
     for (unsigned i = 0; i < measures; i++)
-        lanes[i] = batch_numbers(b, p->measures[i].source);
+        lanes[i] = batch_numbers(b, p->measures.at[i].source);
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
         struct piece piece = {.row = row, .group = w->group[j], .first = true};
-        if (!batch_is_valid(ts.valid, row)) { /* in no bucket: counted only */
+        if (!batch_is_valid(ts.valid, row)) { /* without a bucket, nothing is divided */
             ++*group_count(s, piece.group);
             for (unsigned i = 0; i < measures && rc == 0; i++)
                 rc = piece_value(w, &piece, set, i, &lanes[i]);
@@ -137,7 +140,7 @@ int split_add(struct group_worker *w, struct scan_batch *b, unsigned set)
             piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
         rc = row_add(w, &piece, set, lanes);
     }
-    for (unsigned k = 0; k < p->keep_count && rc == 0; k++) /* of whole events */
+    for (unsigned k = 0; k < p->keep_count && rc == 0; k++) /* values are kept of whole events */
         rc = plan_kept(p, w->found, k)->spec->kind->add(w, b, set, measures + k);
     return rc;
 }

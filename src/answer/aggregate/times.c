@@ -43,7 +43,8 @@ int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
-static bool is_few(__int128 interval, __int128 least, __int128 most, uint64_t points)
+/* Returns true if at most `points` buckets of this interval cover [least, most]. */
+static bool interval_covers(__int128 interval, __int128 least, __int128 most, uint64_t points)
 {
     return (floor_to(most, interval) - floor_to(least, interval)) / interval < (__int128)points;
 }
@@ -59,16 +60,16 @@ static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
 
     for (int64_t unit = 1000; unit < 1000000000; unit *= 10) {
         for (int i = 0; i < 3; i++) {
-            if (is_few(unit * digits[i], least, most, points))
+            if (interval_covers(unit * digits[i], least, most, points))
                 return unit * digits[i];
         }
     }
     for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++) {
-        if (is_few((__int128)seconds[i] * 1000000000, least, most, points))
+        if (interval_covers((__int128)seconds[i] * 1000000000, least, most, points))
             return (__int128)seconds[i] * 1000000000;
     }
     for (__int128 weeks = 2; weeks < 10000000; weeks *= 2) {
-        if (is_few(weeks * 604800 * 1000000000, least, most, points))
+        if (interval_covers(weeks * 604800 * 1000000000, least, most, points))
             return weeks * 604800 * 1000000000;
     }
     return 0;
@@ -97,14 +98,15 @@ int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, stru
 
 /* ---- format ---------------------------------------------------------------------------------- */
 
-/* ISO 8601 in UTC with as many digits as it needs: 3, 6 or 9. */
+/* ISO 8601 in UTC with 3, 6 or 9 digits of a second, as many as are needed. The query keeps the
+ * text, as that of a key. */
 static int iso_value(struct query *q, __int128 ns, struct value *ret)
 {
     int64_t seconds = (int64_t)(floor_to(ns, 1000000000) / 1000000000),
             rest = (int64_t)(ns - (__int128)seconds * 1000000000);
     int digits = rest % 1000000 == 0 ? 3 : rest % 1000 == 0 ? 6 : 9;
     time_t at = (time_t)seconds;
-    char day[64], room[96];
+    char day[64], text[96];
     struct tm tm;
     uint64_t key;
 
@@ -112,9 +114,9 @@ static int iso_value(struct query *q, __int128 ns, struct value *ret)
         return -ERANGE;
     for (int i = digits; i < 9; i++)
         rest /= 10;
-    int len = snprintf(room, sizeof(room), "%s.%0*lldZ", day, digits, (long long)rest);
+    int len = snprintf(text, sizeof(text), "%s.%0*lldZ", day, digits, (long long)rest);
     struct column_entry e = {
-        .type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = {room, (size_t)len}};
+        .type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = {text, (size_t)len}};
     int rc = key_of_entry(q, &e, &key);
     if (rc == 0)
         query_key_value(q, key, ret);

@@ -1,5 +1,5 @@
-/* analyze.c - tables over the folded nodes: by name, category and depth, and the paths with the
- * most time of their own. */
+/* analyze.c - tables of the folded nodes: by name, category and depth, and the paths with the most
+ * self time. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
@@ -30,9 +30,9 @@ static bool is_call(const struct call_tree *t, uint32_t node)
     return node != 0 && t->forest[CALL_TREE_ALL].nodes.at[node].name < t->name_count;
 }
 
-static size_t cut_to_top(const struct call_tree *t, size_t n)
+static size_t limit_to_top(const struct call_tree *t, size_t n)
 {
-    return t->o.top_n && n > t->o.top_n ? t->o.top_n : n;
+    return t->options.top_n && n > t->options.top_n ? t->options.top_n : n;
 }
 
 static int sum_names(struct call_tree *t, const struct call_forest *f, struct call_tree_sum *sums)
@@ -83,7 +83,7 @@ static uint32_t *order_names(struct call_tree *t, sort_compare *compare, void *a
     return order;
 }
 
-/* Sums up the sums by name, before these are cut. */
+/* Sums up `sums`, which are by name, by category. */
 static int sum_categories(struct call_tree *t, const struct call_tree_sum *sums)
 {
     struct call_tree_analysis *a = &t->analysis;
@@ -110,7 +110,7 @@ static int sum_categories(struct call_tree *t, const struct call_tree_sum *sums)
     return rc;
 }
 
-static int put_most_called(struct call_tree *t, struct call_tree_sum *sums)
+static int find_most_called(struct call_tree *t, struct call_tree_sum *sums)
 {
     struct call_tree_analysis *a = &t->analysis;
     int rc;
@@ -119,7 +119,7 @@ static int put_most_called(struct call_tree *t, struct call_tree_sum *sums)
 
     while (rc == 0 && n && sums[order[n - 1]].count == 0)
         n--;
-    a->most_called_count = cut_to_top(t, n);
+    a->most_called_count = limit_to_top(t, n);
     a->most_called = new_sums(t, a->most_called_count);
     rc = rc == 0 && !a->most_called ? -ENOMEM : rc;
     for (uint32_t i = 0; i < a->most_called_count && rc == 0; i++) {
@@ -151,7 +151,7 @@ static int sum_depths(struct call_tree *t, const struct call_forest *f, const ui
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static void put_path(const struct call_tree *t, uint32_t node, struct buf *out)
+static void write_path(const struct call_tree *t, uint32_t node, struct buf *out)
 {
     const struct call_node *nodes = t->forest[CALL_TREE_ALL].nodes.at;
     uint32_t path[CALL_TREE_PATH_LEVELS + 1];
@@ -171,14 +171,14 @@ static void put_path(const struct call_tree *t, uint32_t node, struct buf *out)
     }
 }
 
-struct order {
+struct hot_order {
     const struct call_node *nodes;
-    uint32_t *position;
+    uint32_t *position; /* by node: in the order of the whole tree */
 };
 
 static int compare_hot(const void *a, const void *b, void *arg)
 {
-    const struct order *o = arg;
+    const struct hot_order *o = arg;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     if (o->nodes[x].self != o->nodes[y].self)
@@ -201,7 +201,8 @@ static int find_positions(struct call_tree *t, uint32_t *position)
     return rc;
 }
 
-static int put_hot_path(struct call_tree *t, uint32_t node, uint32_t depth, struct call_tree_sum *s)
+static int fill_hot_path(struct call_tree *t, uint32_t node, uint32_t depth,
+                         struct call_tree_sum *s)
 {
     const struct call_node *n = &t->forest[CALL_TREE_ALL].nodes.at[node];
     struct buf path = {0};
@@ -212,7 +213,7 @@ static int put_hot_path(struct call_tree *t, uint32_t node, uint32_t depth, stru
     add_sum(s, n);
     if (depth >= CALL_TREE_PATH_LEVELS)
         return 0;
-    put_path(t, node, &path);
+    write_path(t, node, &path);
     if (!path.error)
         s->path = arena_strdup(&t->arena, (struct text){path.data, path.len});
     buf_done(&path);
@@ -222,7 +223,7 @@ static int put_hot_path(struct call_tree *t, uint32_t node, uint32_t depth, stru
 static int find_hottest(struct call_tree *t, const struct call_forest *f, const uint32_t *depth)
 {
     struct call_tree_analysis *a = &t->analysis;
-    struct order o = {f->nodes.at, malloc(f->nodes.count * sizeof(*o.position))};
+    struct hot_order o = {f->nodes.at, malloc(f->nodes.count * sizeof(*o.position))};
     uint32_t *nodes = malloc(f->nodes.count * sizeof(*nodes)), n = 0;
     int rc = o.position && nodes ? find_positions(t, o.position) : -ENOMEM;
 
@@ -232,13 +233,13 @@ static int find_hottest(struct call_tree *t, const struct call_forest *f, const 
     }
     rc = rc < 0 ? rc : sort_items(nodes, n, sizeof(*nodes), compare_hot, &o, t->budget);
     if (rc == 0) {
-        a->hottest_count = cut_to_top(t, n);
+        a->hottest_count = limit_to_top(t, n);
         a->hottest = new_sums(t, a->hottest_count);
         rc = a->hottest ? 0 : -ENOMEM;
     }
     for (uint32_t i = 0; i < a->hottest_count && rc == 0; i++) {
         rc = check_budget(t, i);
-        rc = rc < 0 ? rc : put_hot_path(t, nodes[i], depth[nodes[i]], &a->hottest[i]);
+        rc = rc < 0 ? rc : fill_hot_path(t, nodes[i], depth[nodes[i]], &a->hottest[i]);
     }
     free(o.position);
     free(nodes);
@@ -309,7 +310,7 @@ int call_tree_analyze(struct call_tree *t)
     uint32_t *depth = calloc(f->nodes.count, sizeof(*depth));
     rc = sums && depth ? sum_names(t, f, sums) : -ENOMEM;
     rc = rc < 0 ? rc : sum_categories(t, sums);
-    rc = rc < 0 ? rc : put_most_called(t, sums);
+    rc = rc < 0 ? rc : find_most_called(t, sums);
     free(sums);
     budget_release(t->budget, bytes);
     for (uint32_t i = 1; i < f->nodes.count && rc == 0; i++) {

@@ -1,4 +1,5 @@
-/* call_tree.c - /call-tree: sources, the order of names and groups, hosts whose clocks differ. */
+/* call_tree.c - opens and closes /call-tree: sources, the order of names and groups, hosts whose
+ * clocks differ. */
 #include "answer/calltree/call_tree.h"
 #include "answer/calltree/clocks.h"
 #include "engine/plan/seen.h"
@@ -16,17 +17,17 @@ static int copy_options(struct call_tree *t, const struct call_tree_options *o, 
     if (o->group_by_count > GROUP_KEYS_MAX - 2)
         return err_set_param(err, ERR_PARAM, "group_by",
                              "`group_by`: at most %d columns are allowed", GROUP_KEYS_MAX - 2);
-    t->o = *o;
+    t->options = *o;
     t->group_count = (unsigned)o->group_by_count;
-    t->o.focus = o->focus ? arena_strdup(&t->arena, text_of(o->focus)) : NULL;
-    if (!columns || (o->focus && !t->o.focus))
+    t->options.focus = o->focus ? arena_strdup(&t->arena, text_of(o->focus)) : NULL;
+    if (!columns || (o->focus && !t->options.focus))
         return -ENOMEM;
     for (unsigned i = 0; i < t->group_count; i++) {
         columns[i] = arena_strdup(&t->arena, text_of(o->group_by[i]));
         if (!columns[i])
             return -ENOMEM;
     }
-    t->o.group_by = (const char *const *)columns;
+    t->options.group_by = (const char *const *)columns;
     return 0;
 }
 
@@ -52,7 +53,7 @@ static int find_sources(struct call_tree *t, struct err *err)
     if (t->clips)
         within_stored(t->query, &t->ts, &t->dur);
     for (unsigned i = 0; i < t->group_count && rc == 0; i++) {
-        rc = query_source(t->query, text_of(t->o.group_by[i]), &t->tuple_keys[2 + i]);
+        rc = query_source(t->query, text_of(t->options.group_by[i]), &t->tuple_keys[2 + i]);
         rc = rc < 0 ? rc : query_check_column(t->query, t->tuple_keys[2 + i], "group_by", err);
     }
     return rc;
@@ -78,8 +79,8 @@ static int compare_tuples(const void *a, const void *b, void *arg)
     return cmp;
 }
 
-/* Ranks the tuples by the keys [from, from + width), equal keys having the same rank; *ret_order:
- * tuples by rank. Returns the number of ranks, or an error. */
+/* Ranks the tuples by the keys [from, from + width); equal keys have the same rank. order: set
+ * to the tuples by rank. Returns the number of ranks, or an error. */
 static int64_t rank_tuples(struct call_tree *t, unsigned from, struct ranking *r, uint32_t *rank,
                            uint32_t *order)
 {
@@ -146,8 +147,8 @@ static int number_tuples(struct call_tree *t)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-/* Threads are sorted by host. */
-static size_t spans_of_hosts(const struct call_tree *t, struct clock_host *hosts)
+/* Fills an entry for each host; returns their number. Threads are sorted by host. */
+static size_t list_hosts(const struct call_tree *t, struct clock_host *hosts)
 {
     size_t n = 0;
 
@@ -171,7 +172,7 @@ static int find_hosts_apart(struct call_tree *t)
 
     if (!hosts)
         return -ENOMEM;
-    size_t n = clocks_apart(hosts, spans_of_hosts(t, hosts), true);
+    size_t n = clocks_apart(hosts, list_hosts(t, hosts), true);
     struct call_tree_host *apart = arena_alloc(&t->arena, (n + 1) * sizeof(*apart));
     for (size_t i = 0; apart && i < n; i++) {
         const struct clock_host *h = &hosts[i];
@@ -229,7 +230,7 @@ void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret)
 
 const struct call_tree_analysis *call_tree_analysis(const struct call_tree *t)
 {
-    return t->o.analyze && !t->o.events ? &t->analysis : NULL;
+    return t->options.analyze && !t->options.events ? &t->analysis : NULL;
 }
 
 void call_tree_close(struct call_tree *t)

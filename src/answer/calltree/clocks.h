@@ -1,4 +1,4 @@
-/* clocks.h - hosts whose clocks differ: the rule that /compare and /call-tree share.
+/* clocks.h - finds hosts whose clocks differ, for /compare and /call-tree.
  *
  * Used by:   answer/calltree, answer/compare.
  */

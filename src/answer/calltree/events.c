@@ -1,10 +1,9 @@
-/* events.c - single events with their enclosing one: the stack of fold.c again, without sums. */
+/* events.c - single events, each with its enclosing one, by a stack of open events as in fold.c. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* near: see call_length. */
 static void fill_event(const struct call_tree *t, const struct call_lane *l, size_t *near,
                        const struct call_item *i, struct call_tree_event *ret)
 {
@@ -68,7 +67,7 @@ int call_tree_next_event(struct call_tree *t, struct call_tree_event *ret)
     while ((i = next_item(t))) {
         int rc = t->events.at % 4096 ? 0 : budget_check(t->budget);
         rc = rc < 0 ? rc : nest_event(t, i, ret);
-        if (rc < 0 || t->o.max_depth == 0 || ret->depth < t->o.max_depth)
+        if (rc < 0 || t->options.max_depth == 0 || ret->depth < t->options.max_depth)
             return rc;
     }
     return ERR_END;
@@ -114,7 +113,7 @@ const struct call_tree_event *call_tree_path_event(const struct call_tree_path *
 
 void call_tree_frame(const struct value *v, struct buf *out)
 {
-    char room[64];
+    char digits[64];
 
     switch (v->type) {
     case VALUE_TEXT:
@@ -125,13 +124,13 @@ void call_tree_frame(const struct value *v, struct buf *out)
         }
         return;
     case VALUE_INT:
-        buf_append(out, room, num_format_i64(v->i, room));
+        buf_append(out, digits, num_format_i64(v->i, digits));
         return;
     case VALUE_TIME:
-        buf_append(out, room, num_format_milli128(v->wide, room));
+        buf_append(out, digits, num_format_milli128(v->wide, digits));
         return;
     case VALUE_DOUBLE:
-        buf_append(out, room, num_format_double(v->d, room));
+        buf_append(out, digits, num_format_double(v->d, digits));
         return;
     case VALUE_BOOL:
         buf_puts(out, v->i ? "true" : "false");
@@ -148,7 +147,7 @@ void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, 
         return;
     }
     for (unsigned i = 0; i < t->group_count; i++) {
-        const struct value column = {.type = VALUE_TEXT, .text = text_of(t->o.group_by[i])};
+        const struct value column = {.type = VALUE_TEXT, .text = text_of(t->options.group_by[i])};
         buf_puts(out, i ? "," : "");
         call_tree_frame(&column, out);
         buf_putc(out, '=');

@@ -1,6 +1,6 @@
-/* fold.c - one pass over each thread with a stack of open events; calls of one name on one path are
- * one node. Threads are distributed over the pool; the forests of the workers are then added up,
- * which is exact. */
+/* fold.c - nests the events of each thread in one pass with a stack of open events; calls of one
+ * name on one path are one node. Workers of the pool process different threads; their forests
+ * are then merged, which is exact. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static int add_node(struct call_forest *f, uint32_t parent, uint32_t name)
 int call_forest_init(struct call_forest *f, struct budget *budget)
 {
     *f = (struct call_forest){.nodes = {.budget = budget}, .index = {.budget = budget}};
-    return add_node(f, CALL_NOBODY, CALL_NOBODY);
+    return add_node(f, CALL_NONE, CALL_NONE);
 }
 
 void call_forest_done(struct call_forest *f)
@@ -64,48 +64,49 @@ void call_node_add(struct call_node *n, const struct call_node *other, bool with
 
 static int call_forest_merge(struct call_forest *f, const struct call_forest *other)
 {
-    uint32_t *of = malloc(other->nodes.count * sizeof(*of));
+    uint32_t *to = malloc(other->nodes.count * sizeof(*to));
     int64_t at = 0;
 
-    for (uint32_t i = 0; of && i < other->nodes.count && at >= 0; i++) {
+    for (uint32_t i = 0; to && i < other->nodes.count && at >= 0; i++) {
         const struct call_node *n = &other->nodes.at[i];
-        at = i == 0 ? 0 : call_forest_child(f, of[n->parent], n->name);
+        at = i == 0 ? 0 : call_forest_child(f, to[n->parent], n->name);
         if (at < 0)
             break;
-        of[i] = (uint32_t)at;
+        to[i] = (uint32_t)at;
         call_node_add(&f->nodes.at[at], n, true);
         at = i % 4096 ? 0 : budget_check(f->nodes.budget);
     }
-    free(of);
-    return !of ? -ENOMEM : at < 0 ? (int)at : 0;
+    free(to);
+    return !to ? -ENOMEM : at < 0 ? (int)at : 0;
 }
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 
+/* An open event; times in ns. */
 struct frame {
     int64_t ts, te;
-    int64_t covered, until; /* covered by children so far; end of the last one */
-    int64_t chain_te;
+    int64_t covered, until; /* time covered by children so far; end of the last of these */
+    int64_t chain_te;       /* end of the child that ends last */
     uint32_t item, node;
-    uint32_t last_name, last_node; /* the last child: often the next one, too */
-    uint32_t chain;                /* of the child that ends last; 0 = none */
+    uint32_t last_name, last_node; /* of the last child; the next one often has the same name */
+    uint32_t chain;                /* a link: the path from the child that ends last; 0: none */
 };
-/* Paths to leaves, as lists. */
+/* An event of a critical path, and the one within it. */
 struct link {
     uint32_t item, next;
 };
 struct folder {
     struct call_tree *tree;
     struct call_forest forest;
-    VEC(struct frame) frames; /* `depth` and one more: frame 0 encloses all */
+    VEC(struct frame) frames; /* 1 + depth: frame 0 encloses all */
     size_t depth;
-    VEC(struct link) links; /* numbered from 1 */
-    uint32_t free_link;
+    VEC(struct link) links; /* link 0 is not used */
+    uint32_t free_link;     /* first of a list */
     const struct call_lane *lane;
     size_t near; /* see call_length */
     uint64_t overlaps, levels;
     struct sketch *durations;
-    uint32_t top; /* the node above the outermost event */
+    uint32_t top; /* the node of the group of the outermost event; 0: without groups */
 };
 
 /* Each link is freed once, so the total is linear. */
@@ -119,6 +120,7 @@ static void free_links(struct folder *f, uint32_t chain)
     }
 }
 
+/* Keeps the chain of the event if it ends later than its earlier siblings. */
 static int end_chain(struct folder *f, struct frame *ended, struct frame *around)
 {
     const struct link link = {ended->item, ended->chain};
@@ -149,10 +151,10 @@ static int pop_frame(struct folder *f)
     struct frame *ended = &f->frames.at[f->depth--], *around = ended - 1;
 
     f->forest.nodes.at[ended->node].self += length_of(f, ended->ts, ended->te) - ended->covered;
-    return f->tree->o.analyze ? end_chain(f, ended, around) : 0;
+    return f->tree->options.analyze ? end_chain(f, ended, around) : 0;
 }
 
-static int64_t child_of(struct folder *f, struct frame *around, const struct call_item *i)
+static int64_t find_node(struct folder *f, struct frame *around, const struct call_item *i)
 {
     const struct call_tree *t = f->tree;
     uint32_t name = t->name_of[i->tuple];
@@ -161,13 +163,13 @@ static int64_t child_of(struct folder *f, struct frame *around, const struct cal
         int64_t top = call_forest_child(&f->forest, 0, t->name_count + t->group_of[i->tuple]);
         if (top < 0)
             return top;
-        around->last_name = around->node == (uint32_t)top ? around->last_name : CALL_NOBODY;
+        around->last_name = around->node == (uint32_t)top ? around->last_name : CALL_NONE;
         around->node = f->top = (uint32_t)top;
     }
     if (around->last_name == name)
         return around->last_node;
     int64_t node = call_forest_child(&f->forest, around->node, name);
-    around->last_name = node < 0 ? CALL_NOBODY : name;
+    around->last_name = node < 0 ? CALL_NONE : name;
     around->last_node = (uint32_t)node;
     return node;
 }
@@ -216,7 +218,7 @@ static int add_event(struct folder *f, const struct call_item *i, uint32_t numbe
     if (rc < 0)
         return rc;
     struct frame *around = &f->frames.at[f->depth];
-    int64_t node = child_of(f, around, i);
+    int64_t node = find_node(f, around, i);
     if (node < 0)
         return (int)node;
     count_event(f, (uint32_t)node, length_of(f, i->ts, i->te));
@@ -227,12 +229,13 @@ static int add_event(struct folder *f, const struct call_item *i, uint32_t numbe
                                               .until = i->ts,
                                               .item = number,
                                               .node = (uint32_t)node,
-                                              .last_name = CALL_NOBODY};
+                                              .last_name = CALL_NONE};
     f->levels = f->depth > f->levels ? f->depth : f->levels;
     return 0;
 }
 
-static int keep_chain(struct folder *f, struct call_lane *l)
+/* Stores the critical path of the thread. */
+static int store_chain(struct folder *f, struct call_lane *l)
 {
     size_t n = 0;
 
@@ -253,7 +256,7 @@ static int fold_lane(struct folder *f, struct call_lane *l)
     l->min_ts = items[0].ts;
     for (uint64_t i = 0; i < l->count; i++)
         l->max_te = i && l->max_te > items[i].te ? l->max_te : items[i].te;
-    if (rc < 0 || f->tree->o.events)
+    if (rc < 0 || f->tree->options.events)
         return rc;
     rc = vec_reserve(&f->frames, 1);
     if (rc < 0)
@@ -262,7 +265,7 @@ static int fold_lane(struct folder *f, struct call_lane *l)
     f->near = 0;
     f->depth = 0;
     f->top = 0;
-    f->frames.at[0] = (struct frame){.last_name = CALL_NOBODY};
+    f->frames.at[0] = (struct frame){.last_name = CALL_NONE};
     for (uint64_t i = 0; i < l->count && rc == 0; i++) {
         rc = i % 4096 ? 0 : budget_check(f->tree->budget);
         rc = rc < 0 ? rc : add_event(f, &items[i], (uint32_t)i);
@@ -276,7 +279,7 @@ static int fold_lane(struct folder *f, struct call_lane *l)
             durations[i] = length_of(f, items[at + i].ts, items[at + i].te);
         rc = sketch_add_all(f->durations, durations, many, true);
     }
-    return rc == 0 && f->tree->o.analyze ? keep_chain(f, l) : rc;
+    return rc == 0 && f->tree->options.analyze ? store_chain(f, l) : rc;
 }
 
 /* ---- all threads ----------------------------------------------------------------------------- */
@@ -289,7 +292,7 @@ struct fold {
     atomic_int error;
 };
 
-static void fold_some(void *arg, unsigned worker)
+static void fold_worker(void *arg, unsigned worker)
 {
     struct fold *all = arg;
     struct folder *f = &all->folders[worker];
@@ -298,7 +301,7 @@ static void fold_some(void *arg, unsigned worker)
 
     f->tree = all->tree;
     f->frames.budget = f->links.budget = all->tree->budget;
-    if (all->tree->o.analyze && !(f->durations = sketch_new()))
+    if (all->tree->options.analyze && !(f->durations = sketch_new()))
         rc = -ENOMEM;
     rc = rc < 0 ? rc : vec_extend(&f->links, 1);
     rc = rc < 0 ? rc : call_forest_init(&f->forest, all->tree->budget);
@@ -318,7 +321,7 @@ static int compare_counts(const void *a, const void *b, void *arg)
 }
 
 /* The first worker's forest becomes the tree's. */
-static int add_up(struct fold *all, unsigned workers)
+static int merge_folders(struct fold *all, unsigned workers)
 {
     struct call_tree *t = all->tree;
     int rc = atomic_load(&all->error);
@@ -359,8 +362,8 @@ int call_tree_fold(struct call_tree *t)
         all.order[i] = i;
     if (rc == 0) {
         qsort_r(all.order, t->lane_count, sizeof(*all.order), compare_counts, t->lanes);
-        pool_run(env->pool, workers, fold_some, &all);
-        rc = add_up(&all, workers);
+        pool_run(query_environment(t->query)->pool, workers, fold_worker, &all);
+        rc = merge_folders(&all, workers);
     }
     free(all.folders);
     free(all.order);

@@ -1,4 +1,4 @@
-/* items.c - lists of items. */
+/* items.c - memory of items and of the maps of their numbers. */
 #include "answer/calltree/items.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* items_bytes.c - items as bytes: the keys of lanes and tuples; totals; then for each chunk its
  * position and its items, as differences to the item before.
  *
- * There are millions of them, so they are written and read without branches, eight bytes at a time:
- * an item consists of the lengths of its five numbers, in two bytes, and then these bytes of each.
+ * There are millions of items, so they are written and read without branches, eight bytes at a
+ * time: an item consists of the lengths of its five numbers, in two bytes, and then that number of
+ * bytes of each.
  */
 #include "answer/calltree/items.h"
 
@@ -42,7 +43,7 @@ static int64_t unzigzag(uint64_t v)
     return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
-static unsigned length_of(uint64_t v)
+static unsigned number_bytes(uint64_t v)
 {
     return (71u - (unsigned)__builtin_clzll(v | 1)) / 8;
 }
@@ -61,16 +62,16 @@ static uint8_t *put_item(uint8_t *at, const struct item_part *p, const struct ca
     uint64_t ts = zigzag(minus(item->ts, before->ts)), te = zigzag(minus(item->te, item->ts)),
              id = zigzag(minus(item->id, before->id));
     uint32_t tuple = p->numbers->tuple[item->tuple], lane = p->numbers->lane[item->lane];
-    unsigned of_ts = length_of(ts), of_te = length_of(te), of_id = length_of(id),
-             of_tuple = length_of(tuple), of_lane = length_of(lane);
+    unsigned ts_bytes = number_bytes(ts), te_bytes = number_bytes(te), id_bytes = number_bytes(id),
+             tuple_bytes = number_bytes(tuple), lane_bytes = number_bytes(lane);
 
-    *at++ = (uint8_t)(of_ts | of_te << 4);
-    *at++ = (uint8_t)(of_id | (of_tuple - 1) << 4 | (of_lane - 1) << 6);
-    at = put_number(at, ts, of_ts);
-    at = put_number(at, te, of_te);
-    at = put_number(at, id, of_id);
-    at = put_number(at, tuple, of_tuple);
-    return put_number(at, lane, of_lane);
+    *at++ = (uint8_t)(ts_bytes | te_bytes << 4);
+    *at++ = (uint8_t)(id_bytes | (tuple_bytes - 1) << 4 | (lane_bytes - 1) << 6);
+    at = put_number(at, ts, ts_bytes);
+    at = put_number(at, te, te_bytes);
+    at = put_number(at, id, id_bytes);
+    at = put_number(at, tuple, tuple_bytes);
+    return put_number(at, lane, lane_bytes);
 }
 
 static void put_part(const struct item_part *p, struct buf *out)
@@ -110,9 +111,9 @@ void items_put(void *arg, struct buf *out)
 
 /* ---- from bytes ------------------------------------------------------------------------------ */
 
-/* Adds the keys; of[i]: the new number of key i. */
+/* Adds the keys. to[i]: the number of key i in `t`. */
 static int take_table(struct query *q, struct group_table *t, uint64_t count, struct rec *in,
-                      uint32_t *of)
+                      uint32_t *to)
 {
     uint64_t keys[GROUP_KEYS_MAX];
     int rc = 0;
@@ -122,7 +123,7 @@ static int take_table(struct query *q, struct group_table *t, uint64_t count, st
             rc = key_decode(q, in, &keys[k]);
         int64_t group = rc < 0 ? rc : in->bad ? ERR_CORRUPT : group_table_add(t, keys);
         rc = group < 0 ? (int)group : 0;
-        of[i] = (uint32_t)group;
+        to[i] = (uint32_t)group;
     }
     return rc;
 }
@@ -150,7 +151,7 @@ static const uint8_t *take_item(const uint8_t *at, const struct call_item *befor
     return at;
 }
 
-/* Near the end of the message: reads from a copy that is followed by more bytes. */
+/* Near the end of the message, reads from a copy that is followed by zeros. */
 static void take_last(struct rec *in, const struct call_item *before, struct call_item *ret)
 {
     uint8_t copy[2 * ITEM_READ] = {0};
@@ -211,7 +212,7 @@ int items_take(void *arg, struct rec *in)
     struct item_numbers *numbers = NULL;
     uint64_t lanes = rec_count(in, t->lanes_found.width),
              tuples = rec_count(in, t->tuples_found.width); /* of the other process */
-    int rc = lanes < CALL_NOBODY && tuples < CALL_NOBODY
+    int rc = lanes < CALL_NONE && tuples < CALL_NONE
                  ? item_numbers_new(job, (uint32_t)lanes, (uint32_t)tuples, &numbers)
                  : ERR_CORRUPT;
 

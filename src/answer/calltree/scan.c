@@ -1,5 +1,4 @@
-/* scan.c - converts columns to items: those of a chunk in row order; then, chunk after chunk, it
- * puts the items of each thread side by side. */
+/* scan.c - converts the rows of chunks to items, then groups these by thread. */
 #include "answer/calltree/items.h"
 #include "engine/derived/batch_times.h"
 #include "engine/group/worker.h"
@@ -8,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct counts {
-    uint64_t events, other_phases, untimed;
-};
 struct worker {
     struct call_tree *tree;
     struct group_map lanes, tuples;
     VEC(struct call_item) items; /* of the chunk */
     struct item_part *parts;
-    struct counts counts;
+    uint64_t events, other_phases, untimed; /* see call_tree_totals */
     uint64_t x_key, other_key; /* ph of the last row that was X, and of one that was not */
     uint32_t lane[SCAN_BATCH], tuple[SCAN_BATCH];
 };
@@ -38,13 +34,14 @@ static int worker_begin(struct group_worker *group)
     return 0;
 }
 
-static int number_all(struct group_table *all, const struct group_table *own, uint32_t *of)
+/* Adds keys of a worker. to[i]: the number of key i in `all`. */
+static int add_keys(struct group_table *all, const struct group_table *own, uint32_t *to)
 {
     for (uint32_t i = 0; i < own->count; i++) {
         int64_t group = group_table_add(all, group_table_keys(own, i));
         if (group < 0)
             return (int)group;
-        of[i] = (uint32_t)group;
+        to[i] = (uint32_t)group;
         int rc = i % 4096 ? 0 : budget_check(all->budget);
         if (rc < 0)
             return rc;
@@ -52,22 +49,22 @@ static int number_all(struct group_table *all, const struct group_table *own, ui
     return 0;
 }
 
-static int give_parts(struct item_job *job, struct worker *w)
+static int hand_over_parts(struct item_job *job, struct worker *w)
 {
     struct call_tree *t = w->tree;
     struct item_numbers *n;
     int rc = item_numbers_new(job, w->lanes.table.count, w->tuples.table.count, &n);
 
-    rc = rc < 0 ? rc : number_all(&t->lanes_found, &w->lanes.table, n->lane);
-    rc = rc < 0 ? rc : number_all(&t->tuples_found, &w->tuples.table, n->tuple);
+    rc = rc < 0 ? rc : add_keys(&t->lanes_found, &w->lanes.table, n->lane);
+    rc = rc < 0 ? rc : add_keys(&t->tuples_found, &w->tuples.table, n->tuple);
     for (struct item_part *p; rc == 0 && (p = w->parts);) {
         w->parts = p->next;
         p->numbers = n;
         items_add(job, p);
     }
-    t->totals.events += w->counts.events;
-    t->totals.other_phases += w->counts.other_phases;
-    t->totals.untimed += w->counts.untimed;
+    t->totals.events += w->events;
+    t->totals.other_phases += w->other_phases;
+    t->totals.untimed += w->untimed;
     return rc;
 }
 
@@ -75,7 +72,7 @@ static int worker_end(struct group_worker *group, bool failed)
 {
     struct item_job *job = group->grouping->arg;
     struct worker *w = group->own;
-    int rc = failed || !w ? 0 : give_parts(job, w);
+    int rc = failed || !w ? 0 : hand_over_parts(job, w);
 
     if (!w)
         return rc;
@@ -101,7 +98,8 @@ static int chunk_begin(struct group_worker *group, struct scan_chunk *c)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-struct columns {
+/* Columns of the current batch. */
+struct item_columns {
     struct batch_times times;
     const uint64_t *ph, *id_valid;
     const int64_t *id;
@@ -123,8 +121,8 @@ static bool is_x(struct worker *w, uint64_t key)
     return x;
 }
 
-/* Returns false if the event cannot be nested. */
-static bool times_of(const struct batch_times *t, uint32_t row, struct call_item *i)
+/* Sets the times of an item. Returns false if the event cannot be nested. */
+static bool read_times(const struct batch_times *t, uint32_t row, struct call_item *i)
 {
     int64_t dur;
 
@@ -136,7 +134,8 @@ static bool times_of(const struct batch_times *t, uint32_t row, struct call_item
            !__builtin_add_overflow(i->ts, dur, &i->te);
 }
 
-static int64_t id_of(struct worker *w, struct scan_batch *b, const struct columns *c, uint32_t row)
+static int64_t id_of(struct worker *w, struct scan_batch *b, const struct item_columns *c,
+                     uint32_t row)
 {
     if (c->mixed_id) {
         struct value v = batch_value(b, w->tree->id, row);
@@ -149,9 +148,9 @@ static int add_batch(struct group_worker *group, struct scan_batch *b)
 {
     struct worker *w = group->own;
     const struct call_tree *t = w->tree;
-    struct columns c = {.times = batch_times(b, t->ts, t->dur),
-                        .ph = batch_keys(b, t->ph),
-                        .mixed_id = scan_shape(b->chunk, t->id) == SHAPE_MIXED};
+    struct item_columns c = {.times = batch_times(b, t->ts, t->dur),
+                             .ph = batch_keys(b, t->ph),
+                             .mixed_id = scan_shape(b->chunk, t->id) == SHAPE_MIXED};
     c.id = batch_i64(b, t->id, &c.id_valid, NULL);
     int rc = group_map_batch(&w->lanes, b, w->lane);
 
@@ -159,14 +158,14 @@ static int add_batch(struct group_worker *group, struct scan_batch *b)
     rc = rc < 0 ? rc : vec_reserve(&w->items, b->count);
     if (rc < 0)
         return rc;
-    w->counts.events += b->count;
+    w->events += b->count;
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
         struct call_item *i = &w->items.at[w->items.count];
         if (!is_x(w, c.ph[row])) {
-            w->counts.other_phases++;
-        } else if (!times_of(&c.times, row, i)) {
-            w->counts.untimed++;
+            w->other_phases++;
+        } else if (!read_times(&c.times, row, i)) {
+            w->untimed++;
         } else {
             i->lane = w->lane[j];
             i->tuple = w->tuple[j];
@@ -206,9 +205,9 @@ static int compare_lanes(const void *a, const void *b, void *arg)
     return cmp ? cmp : value_cmp(&x->tid, &y->tid);
 }
 
-/* Sorts the threads. *ret_of: their new numbers by the order in which they were found (`first`
- * holds these meanwhile). */
-static int order_lanes(struct call_tree *t, uint32_t **ret_of)
+/* Sorts the threads. *ret_to: the new number of each thread in lanes_found, *new*. Meanwhile,
+ * `first` is its number there. */
+static int order_lanes(struct call_tree *t, uint32_t **ret_to)
 {
     uint32_t n = t->lanes_found.count;
 
@@ -229,10 +228,10 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_of)
     int rc = sort_items(t->lanes, n, sizeof(*t->lanes), compare_lanes, NULL, t->budget);
     if (rc < 0)
         return rc;
-    uint32_t *of = *ret_of = malloc((n + 1) * sizeof(*of));
-    for (uint32_t i = 0; of && i < n; i++)
-        of[t->lanes[i].first] = i;
-    return of ? 0 : -ENOMEM;
+    uint32_t *to = *ret_to = malloc((n + 1) * sizeof(*to));
+    for (uint32_t i = 0; to && i < n; i++)
+        to[t->lanes[i].first] = i;
+    return to ? 0 : -ENOMEM;
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -242,7 +241,7 @@ static int compare_parts(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* Sorts by chunk. */
+/* Sorts the parts by chunk. */
 static int order_parts(struct item_job *job)
 {
     struct item_part **list = malloc((job->part_count + 1) * sizeof(*list)), **next = &job->first;
@@ -262,9 +261,10 @@ static int order_parts(struct item_job *job)
     return 0;
 }
 
-/* Frees parts one by one while their items are moved to their positions. Pages that are not written
- * to take no memory, so the whole is charged as it fills. */
-static int put_side_by_side(struct item_job *job)
+/* Moves the items to those of their thread, in the order of chunks, and frees each part that is
+ * empty. Memory of `t->items` is charged part by part: pages that were not written to occupy
+ * none. */
+static int move_items(struct item_job *job)
 {
     struct call_tree *t = job->tree;
     uint64_t at = 0;
@@ -309,9 +309,9 @@ static int gather_items(struct item_job *job)
         }
         rc = budget_check(t->budget);
     }
-    rc = rc < 0 ? rc : put_side_by_side(job);
+    rc = rc < 0 ? rc : move_items(job);
     if (rc == 0) {
-        /* Threads without complete events (ph X) are dropped. */
+        /* Threads without items are removed. */
         uint32_t kept = 0;
         for (uint32_t i = 0; i < t->lane_count; i++) {
             if (t->lanes[i].count)

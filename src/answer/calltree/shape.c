@@ -1,5 +1,5 @@
-/* shape.c - which nodes of a forest are returned, and in what order; and the tree seen from the
- * calls of one name. */
+/* shape.c - selects and orders the nodes of a forest that are returned; makes the trees of
+ * callees and callers of one name. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
@@ -8,12 +8,12 @@
 
 /* ---- callees and callers --------------------------------------------------------------------- */
 
-/* True for a call of the focus name. */
+/* Returns true for a call of the focus name. */
 static bool is_focus(const struct call_tree *t, const struct call_node *n)
 {
     const struct value *name = n->name < t->name_count ? &t->names[n->name].name : NULL;
 
-    return name && name->type == VALUE_TEXT && text_eq(name->text, text_of(t->o.focus));
+    return name && name->type == VALUE_TEXT && text_eq(name->text, text_of(t->options.focus));
 }
 
 /* Adds a focus node, its parent, and so on upwards as one path of the tree of callers.
@@ -101,7 +101,7 @@ void call_shape_done(struct call_shape *s)
 }
 
 /* Temporarily stores in `first` the number of calls on the path to each node, the node included;
- * groups do not count. Omitted nodes get CALL_NOBODY. */
+ * groups do not count. Omitted nodes get CALL_NONE. */
 static int mark_omitted(const struct call_tree *t, const struct call_forest *f,
                         struct call_shape *s, uint64_t max_depth, int64_t min_total)
 {
@@ -114,8 +114,8 @@ static int mark_omitted(const struct call_tree *t, const struct call_forest *f,
         const struct call_node *n = &f->nodes.at[i];
         uint32_t calls = s->first[n->parent];
         bool omitted =
-            calls == CALL_NOBODY || (max_depth && calls >= max_depth) || n->total < min_total;
-        s->first[i] = omitted ? CALL_NOBODY : calls + (n->name < t->name_count);
+            calls == CALL_NONE || (max_depth && calls >= max_depth) || n->total < min_total;
+        s->first[i] = omitted ? CALL_NONE : calls + (n->name < t->name_count);
         returned += !omitted;
     }
     s->count = returned + 1;
@@ -137,7 +137,7 @@ static int sum_rests(const struct call_forest *f, struct call_shape *s, bool cal
     for (uint32_t i = f->nodes.count; i-- > 1 && rc == 0;) {
         rc = i % 4096 ? 0 : budget_check(f->nodes.budget);
         __int128 *above = &s->rest[f->nodes.at[i].parent];
-        bool returned = s->first[i] != CALL_NOBODY;
+        bool returned = s->first[i] != CALL_NONE;
         if (callers && returned)
             *above -= f->nodes.at[i].self;
         else if (!callers && !returned)
@@ -153,11 +153,11 @@ static int link_children(const struct call_forest *f, struct call_shape *s)
     if (!order)
         return -ENOMEM;
     for (uint32_t i = 1; i < f->nodes.count; i++) {
-        if (s->first[i] != CALL_NOBODY)
+        if (s->first[i] != CALL_NONE)
             order[n++] = i;
     }
     int rc = sort_items(order, n, sizeof(*order), compare_nodes, f->nodes.at, f->nodes.budget);
-    /* The marks of mark_omitted are in `order` now: `first` becomes the lists, empty at first. */
+    /* `order` replaces the marks of mark_omitted: `first` and `next` become lists, still empty. */
     memset(s->first, 0xFF, f->nodes.count * sizeof(*s->first));
     memset(s->next, 0xFF, f->nodes.count * sizeof(*s->next));
     for (uint32_t i = 0; i < n && rc == 0; i++) {
@@ -206,7 +206,7 @@ static const struct call_tree_node *fill_node(struct call_tree *t)
     static const char *const tops[] = {"all", "callees", "callers"};
     const struct call_cursor *c = &t->cursor;
     const struct call_node *n = &t->forest[c->part].nodes.at[c->node];
-    struct call_tree_node *ret = &t->cursor.now;
+    struct call_tree_node *ret = &t->cursor.current;
 
     *ret = (struct call_tree_node){.depth = c->depth,
                                    .count = n->count,
@@ -222,7 +222,7 @@ static const struct call_tree_node *fill_node(struct call_tree *t)
     } else if (n->name >= t->name_count) {
         ret->is_group = true;
         ret->has_name = false;
-        ret->columns = t->o.group_by;
+        ret->columns = t->options.group_by;
         ret->group = t->group_values + (size_t)(n->name - t->name_count) * t->group_count;
         ret->group_count = t->group_count;
     } else {
@@ -240,11 +240,11 @@ const struct call_tree_node *call_tree_next(struct call_tree *t)
 
     if (!c->began) {
         c->began = true;
-    } else if (s->first[c->node] != CALL_NOBODY) {
+    } else if (s->first[c->node] != CALL_NONE) {
         c->node = s->first[c->node];
         c->depth++;
     } else {
-        for (; c->node != 0 && s->next[c->node] == CALL_NOBODY; c->depth--)
+        for (; c->node != 0 && s->next[c->node] == CALL_NONE; c->depth--)
             c->node = t->forest[c->part].nodes.at[c->node].parent;
         if (c->node == 0) {
             c->depth = 0;

@@ -1,6 +1,6 @@
 /* sort.c - sorts the events of a thread by start, the longer first. In traces they are nearly
- * sorted: an event is written when it ends, so only enclosing events are late. These are removed,
- * sorted separately, and merged in. */
+ * sorted: an event is written when it ends, so only enclosing events are late. These are moved to a
+ * separate array, sorted, and merged with the others. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RUN = 16 };
+enum { RUN = 16 }; /* items that are sorted by insertion */
 
 void *call_map(struct budget *b, size_t bytes, int *rc)
 {
@@ -59,8 +59,9 @@ static size_t count_late(const struct call_item *items, size_t n)
     return late;
 }
 
-/* A thread that only calls deeper and deeper is written from the innermost call outwards. */
-static bool turn_around(struct call_item *items, size_t n)
+/* Reverses items that are in descending order: a single chain of nested calls is written from the
+ * innermost one outwards. Returns false for others. */
+static bool reverse_descending(struct call_item *items, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         if (call_is_less(&items[i - 1], &items[i]))
@@ -100,10 +101,11 @@ static void merge_runs(const struct call_item *from, size_t half, size_t n, stru
     }
 }
 
-/* `room` is memory for `n` items. */
-static int merge_sort(struct call_item *a, size_t n, struct call_item *room, struct budget *budget)
+/* `scratch` is memory for `n` items. */
+static int merge_sort(struct call_item *a, size_t n, struct call_item *scratch,
+                      struct budget *budget)
 {
-    struct call_item *from = a, *to = room;
+    struct call_item *from = a, *to = scratch;
 
     for (size_t i = 0; i < n; i += RUN)
         sort_run(a + i, n - i < RUN ? n - i : RUN);
@@ -122,8 +124,9 @@ static int merge_sort(struct call_item *a, size_t n, struct call_item *room, str
     return 0;
 }
 
-/* Moves sorted items to the front, the others to `late`. */
-static size_t take_out(struct call_item *items, size_t n, struct call_item *late)
+/* Moves items that are in order to the front, the others to `late`. Returns the number of the
+ * former. */
+static size_t split_late(struct call_item *items, size_t n, struct call_item *late)
 {
     size_t kept = 1, out = 0;
 
@@ -138,22 +141,21 @@ static size_t take_out(struct call_item *items, size_t n, struct call_item *late
 
 int call_sort(struct call_item *items, size_t n, struct budget *budget)
 {
-    size_t late = n ? count_late(items, n) : 0;
+    size_t late_count = n ? count_late(items, n) : 0;
     int rc;
 
-    if (late == 0 || (late == n - 1 && turn_around(items, n)))
+    if (late_count == 0 || (late_count == n - 1 && reverse_descending(items, n)))
         return 0;
-    struct call_item *room = call_map(budget, late * sizeof(*room), &rc);
-    if (!room)
+    struct call_item *late = call_map(budget, late_count * sizeof(*late), &rc);
+    if (!late)
         return rc;
-    size_t kept = take_out(items, n, room);
-    rc = merge_sort(room, late, items + kept,
-                    budget); /* sorts in the gap that the removed ones have left */
-    /* into the gap they left */
-    for (size_t i = kept, j = late, to = kept + late; j > 0;) {
-        bool greater = i > 0 && !call_is_less(&items[i - 1], &room[j - 1]);
-        items[--to] = greater ? items[--i] : room[--j];
+    size_t kept = split_late(items, n, late);
+    rc = merge_sort(late, late_count, items + kept, budget);
+    /* Merges from the end, so that no item is overwritten before it is moved. */
+    for (size_t i = kept, j = late_count, to = n; j > 0;) {
+        bool greater = i > 0 && !call_is_less(&items[i - 1], &late[j - 1]);
+        items[--to] = greater ? items[--i] : late[--j];
     }
-    call_unmap(budget, room, late * sizeof(*room));
+    call_unmap(budget, late, late_count * sizeof(*late));
     return rc;
 }

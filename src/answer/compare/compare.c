@@ -128,15 +128,15 @@ static int scan_sides(struct node_work *w)
         rc = rc < 0 ? rc : side_open(w, &s, &w->sides[i]);
     }
     rc = rc < 0 ? rc : sides_scan(w);
-    for (unsigned again = 0; again < 2; again++) {
+    for (unsigned again = 0; again < 2; again++) { /* sides that are scanned again come last */
         for (size_t i = 0; i < o->side_count && rc == 0; i++) {
-            if (side_is_short(&w->sides[i]) == (again == 1))
+            if (side_lacks_memory(&w->sides[i]) == (again == 1))
                 rc = side_groups(w, &w->sides[i]);
         }
     }
     for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++) {
         struct side *baseline = &w->sides[0];
-        bool missing = true; /* missing on all sides */
+        bool missing = true; /* on all sides */
         for (size_t s = 0; s < o->side_count; s++)
             missing = missing && w->sides[s].missing[i];
         if (missing)

@@ -1,5 +1,4 @@
-/* compare.h - the parts of /compare: scans of the sides, groups that belong together, their
- * metrics.
+/* compare.h - the data of /compare: scans of the sides, groups with equal keys, their metrics.
  *
  * Used by:   the files of answer/compare.
  * Path:      compare.c goes through the nodes -> side.c scans each side as /stats does, all sides
@@ -46,11 +45,12 @@ struct side {
     struct acc_spec accs[SIDE_ACCS];
     struct group_set sets[SIDE_SETS];
     struct grouping grouping;
-    struct side_windows *windows; /* until they are added to `groups` */
-    /* all in one scan; if memory is too short for that, one after the other */
-    enum { SIDE_ALL, SIDE_ONLY_GROUPS, SIDE_WINDOWS } wanted;
-    int scanned;              /* 0, or the error of the scan */
-    struct stats_known known; /* span and number of all events */
+    struct side_windows *windows; /* NULL after they were added to `groups` */
+    /* What the scan finds: groups and windows, or, if memory does not suffice, one after the
+     * other. */
+    enum { SIDE_ALL, SIDE_ONLY_GROUPS, SIDE_ONLY_WINDOWS } scope;
+    int scanned;               /* 0, or the error of the scan */
+    struct shared_times times; /* of all events */
     struct groups *found;
     struct side_group *groups; /* sorted by their keys */
     size_t group_count;
@@ -73,7 +73,7 @@ struct compare_run {
     size_t node_count;
 };
 
-/* One node on all sides, while it is computed. */
+/* One node on all sides while it is computed. */
 struct node_work {
     struct compare_run *run;
     const struct compare_node_options *options;
@@ -90,28 +90,29 @@ struct part {
     uint64_t count;
     struct quantity of[SIDE_ACCS];
     struct moments_f64 peaks[PEAKS];
-    bool no_peak_std;            /* `peaks` have the mean over groups */
+    bool no_peak_std;            /* `peaks` are of the means of groups, whose std says nothing */
     struct compare_meta *totals; /* of the side; metrics_make adds bytes and io_time; NULL: none */
 };
 
 /* Borrows its arguments. Call side_done even if it fails. */
 int side_open(struct node_work *w, const struct selection *s, struct side *ret);
 void side_done(struct side *s);
-/* Scans all sides of the node at once; their errors are in them. Sides that are short of memory
- * keep nothing. */
+/* Scans all sides of the node at once, and sets side.scanned. A side that lacked memory has no
+ * result. */
 int sides_scan(struct node_work *w);
-/* True if memory was too short for groups and windows at once. */
-bool side_is_short(const struct side *s);
-/* Makes groups in order, with their peaks, and meta from the scan. A side that was short is scanned
- * again; the others come first, because they free their windows. */
+/* Returns true if memory did not suffice for groups and windows at once. */
+bool side_lacks_memory(const struct side *s);
+/* Sets groups, in order and with their peaks, and meta. A side that lacked memory is scanned
+ * again: call it for the other sides first, because it frees their windows. */
 int side_groups(struct node_work *w, struct side *s);
 
 /* windows.c: the windows of threads, found in the scan of the side's plan. */
 int side_windows_new(struct node_work *w, struct side *s);
 void side_windows_free(struct side *s);
-/* Sums up the result of the scan, and frees it. Any thread, one for each side. */
+/* Computes peaks from the windows that the scan found, and frees these. Any thread, one for each
+ * side. */
 int side_windows_sum(struct side *s);
-/* Scans one part of the time after another. */
+/* Scans the windows of one part of the time after another. */
 int side_windows_scan(struct side *s);
 /* Returns PEAKS of a group by its number in the scan; the side's windows must still exist. */
 const struct moments_f64 *side_windows_peaks(const struct side *s, uint32_t group);
@@ -124,8 +125,8 @@ static inline struct value value_of_f64(double d)
 {
     return (struct value){.type = VALUE_DOUBLE, .d = d};
 }
-/* Computed from the sum: the running mean of whole numbers may be off by one bit, which would be
- * reported as a change. 0 if there are none. */
+/* Returns sum / count; 0 without values. The running mean may be off by one bit, which would be
+ * reported as a change. */
 static inline double peak_mean(const struct moments_f64 *m)
 {
     return m->count ? (m->sum + m->comp) / (double)m->count : 0;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* A missing column is not an error here: another side may have it. */
-static int add_column(struct side *s, const char *path)
+static int side_add_key(struct side *s, const char *path)
 {
     unsigned at = s->width++;
     int rc = query_source(s->query, text_of(path), &s->keys[at]);
@@ -32,7 +32,7 @@ static int worker_begin(struct group_worker *w)
     if (!own)
         return -ENOMEM;
     own->group.budget = s->budget;
-    times_begin(&own->times, &s->known);
+    times_begin(&own->times, &s->times);
     return 0;
 }
 
@@ -43,13 +43,13 @@ static int worker_end(struct group_worker *w, bool failed)
     int rc = failed ? 0 : windows_flush(w);
 
     if (!failed) {
-        /* Rows were counted by thread. */
+        /* Rows were counted by thread, not by group. */
         const struct groups_of_set *set = w->found->set;
         for (uint32_t t = 0; t < own->group.count; t++)
             *group_count(&set[SIDE_GROUPS], own->group.at[t]) +=
                 *group_count(&set[SIDE_THREADS], t);
     }
-    if (s->wanted != SIDE_WINDOWS)
+    if (s->scope != SIDE_ONLY_WINDOWS)
         times_end(&own->times, w->all_rows);
     vec_done(&own->group);
     free(own);
@@ -61,23 +61,23 @@ static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
     const struct side *s = w->grouping->arg;
     struct side_worker *own = w->own;
 
-    if (s->wanted != SIDE_WINDOWS)
+    if (s->scope != SIDE_ONLY_WINDOWS)
         times_chunk(&own->times, c);
-    return s->wanted == SIDE_ONLY_GROUPS ? 0 : windows_chunk(w, c);
+    return s->scope == SIDE_ONLY_GROUPS ? 0 : windows_chunk(w, c);
 }
 
-/* Looks rows up as threads of groups; a thread has the number of its group. */
+/* Finds the threads of the rows, and by these their groups. */
 static int add_batch(struct group_worker *w, struct scan_batch *b)
 {
     const struct side *s = w->grouping->arg;
     struct side_worker *own = w->own;
 
-    if (s->wanted != SIDE_WINDOWS)
+    if (s->scope != SIDE_ONLY_WINDOWS)
         times_batch(&own->times, b);
-    if (s->wanted == SIDE_ONLY_GROUPS)
+    if (s->scope == SIDE_ONLY_GROUPS)
         return groups_add(w, b, SIDE_GROUPS);
     int rc = own->skip ? 0 : groups_add(w, b, SIDE_THREADS);
-    if (rc < 0 || s->wanted == SIDE_WINDOWS)
+    if (rc < 0 || s->scope == SIDE_ONLY_WINDOWS)
         return rc;
     const struct group_table *threads = &w->found->set[SIDE_THREADS].map.table;
     while (rc == 0 && own->group.count < threads->count) {
@@ -92,26 +92,26 @@ static int add_batch(struct group_worker *w, struct scan_batch *b)
     return rc < 0 ? rc : groups_accumulate(w, b, SIDE_GROUPS, 0);
 }
 
-static void encode_known(void *arg, struct buf *out)
+static void times_encode(void *arg, struct buf *out)
 {
-    known_put(&((struct side *)arg)->known, out);
+    shared_times_put(&((struct side *)arg)->times, out);
 }
 
-static int decode_known(void *arg, struct rec *in)
+static int times_decode(void *arg, struct rec *in)
 {
-    return known_take(&((struct side *)arg)->known, in);
+    return shared_times_take(&((struct side *)arg)->times, in);
 }
 
 /* ---- plan of the scan ------------------------------------------------------------------------ */
 
-static int make_plan(struct node_work *w, struct side *s)
+static int side_plan(struct node_work *w, struct side *s)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
                                              .chunk_begin = chunk_begin,
                                              .batch = add_batch,
-                                             .put = encode_known,
-                                             .take = decode_known};
+                                             .put = times_encode,
+                                             .take = times_decode};
     const struct source *size, *bytes;
     const struct {
         const char *path;
@@ -123,7 +123,7 @@ static int make_plan(struct node_work *w, struct side *s)
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources) && rc == 0; i++)
         rc = query_source(s->query, text_of(sources[i].path), sources[i].at);
     for (size_t i = 0; i < w->node->group_by_count && rc == 0; i++)
-        rc = add_column(s, w->node->group_by[i]);
+        rc = side_add_key(s, w->node->group_by[i]);
     if (rc < 0)
         return rc;
     s->accs[SIDE_DUR] = (struct acc_spec){.kind = &acc_number, .column = s->dur, .sample = true};
@@ -142,7 +142,7 @@ static int make_plan(struct node_work *w, struct side *s)
                                     .arg = s,
                                     .ends_first = true,
                                     .spreads = true};
-    known_init(&s->known, s->ts, s->dur, true);
+    shared_times_init(&s->times, s->ts, s->dur, true);
     return 0;
 }
 
@@ -175,7 +175,7 @@ static int list_groups(struct node_work *w, struct side *s)
     return rc;
 }
 
-static int explain_error(struct node_work *w, int rc)
+static int side_error(struct node_work *w, int rc)
 {
     return err_set(w->run->err, rc, rc == ERR_ROW_LIMIT ? "%s; choose fewer columns" : "%s",
                    err_text(rc));
@@ -188,12 +188,12 @@ int side_open(struct node_work *w, const struct selection *selection, struct sid
 
     if (rc < 0)
         return rc;
-    rc = make_plan(w, s);
+    rc = side_plan(w, s);
     rc = rc < 0 ? rc : side_windows_new(w, s);
-    return rc < 0 ? explain_error(w, rc) : 0;
+    return rc < 0 ? side_error(w, rc) : 0;
 }
 
-static void sum_up(void *sides, unsigned number)
+static void side_sum_job(void *sides, unsigned number)
 {
     struct side *s = (struct side *)sides + number;
 
@@ -215,19 +215,20 @@ int sides_scan(struct node_work *w)
     }
     if (rc < 0)
         return rc;
-    pool_run(w->run->env->pool, (unsigned)count, sum_up, w->sides);
+    pool_run(w->run->env->pool, (unsigned)count, side_sum_job, w->sides);
     for (size_t i = 0; i < count; i++) {
         struct side *s = &w->sides[i];
-        if (!side_is_short(s))
+        if (!side_lacks_memory(s))
             continue;
-        s->wanted = SIDE_ONLY_GROUPS; /* scanned again later: the other sides need the memory */
+        /* side_groups scans it again when the other sides have freed memory. */
+        s->scope = SIDE_ONLY_GROUPS;
         groups_free(s->found);
         s->found = NULL;
     }
     return 0;
 }
 
-bool side_is_short(const struct side *s)
+bool side_lacks_memory(const struct side *s)
 {
     return s->scanned == ERR_MEMORY_LIMIT || s->scanned == ERR_ROW_LIMIT;
 }
@@ -237,9 +238,9 @@ int side_groups(struct node_work *w, struct side *s)
     struct query_counters counters;
     int rc = s->scanned;
 
-    if (side_is_short(s)) {
-        s->known.span = (struct time_span){0};
-        s->known.events = 0;
+    if (side_lacks_memory(s)) {
+        s->times.span = (struct time_span){0};
+        s->times.events = 0;
         rc = groups_scan(&s->grouping, &s->found, NULL);
         rc = rc < 0 ? rc : side_windows_scan(s);
     }
@@ -248,15 +249,15 @@ int side_groups(struct node_work *w, struct side *s)
     else if (rc == 0)
         rc = list_groups(w, s);
     if (rc < 0)
-        return explain_error(w, rc);
+        return side_error(w, rc);
     query_counters(s->query, &counters);
     s->meta.files = counters.files;
-    s->meta.events = s->known.events;
-    const struct time_span *span = &s->known.span;
+    s->meta.events = s->times.events;
+    const struct time_span *span = &s->times.span;
     s->meta.makespan = stats_time(span->any ? span->max_te - span->min_ts : 0);
-    rc = s->group_count ? windows_places(s->windows) : 0;
+    rc = s->group_count ? windows_finish(s->windows) : 0;
     side_windows_free(s);
-    return rc < 0 ? explain_error(w, rc) : 0;
+    return rc < 0 ? side_error(w, rc) : 0;
 }
 
 void side_done(struct side *s)
@@ -264,6 +265,6 @@ void side_done(struct side *s)
     side_windows_free(s);
     groups_free(s->found);
     if (s->grouping.query)
-        known_done(&s->known);
+        shared_times_done(&s->times);
     query_close(s->query);
 }

@@ -1,4 +1,4 @@
-/* statistics.c - how much two sets of numbers differ, and how likely that is by chance. */
+/* statistics.c - tests of the difference of two samples. */
 #include "answer/compare/statistics.h"
 
 #include <errno.h>
@@ -23,23 +23,23 @@ static double log_half_ratio(double a)
 static double beta_fraction(double a, double b, double x)
 {
     enum { STEPS = 1000000 };
-    const double least = 1e-300;
+    const double tiny = 1e-300;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
 
-    d = 1 / (fabs(d) < least ? least : d);
+    d = 1 / (fabs(d) < tiny ? tiny : d);
     double value = d;
     for (int i = 1; i < STEPS; i++) {
         double m = i, even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
                odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
         d = 1 + even * d;
         c = 1 + even / c;
-        d = 1 / (fabs(d) < least ? least : d);
-        c = fabs(c) < least ? least : c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
         value *= d * c;
         d = 1 + odd * d;
         c = 1 + odd / c;
-        d = 1 / (fabs(d) < least ? least : d);
-        c = fabs(c) < least ? least : c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
         value *= d * c;
         if (fabs(d * c - 1) < 1e-15)
             break;
@@ -145,7 +145,7 @@ static int compare_p(const void *a, const void *b)
 
 void holm_correct(double **p, size_t count)
 {
-    double least = 0;
+    double largest = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -155,7 +155,7 @@ void holm_correct(double **p, size_t count)
     qsort(p, n, sizeof(*p), compare_p);
     for (size_t i = 0; i < n; i++) {
         double corrected = fmin(1, *p[i] * (double)(n - i));
-        least = corrected > least ? corrected : least;
-        *p[i] = least;
+        largest = corrected > largest ? corrected : largest;
+        *p[i] = largest;
     }
 }

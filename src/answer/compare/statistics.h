@@ -1,9 +1,11 @@
 /* statistics.h - tests of two samples: Welch's t, Mann and Whitney's U, Cohen's d, Holm's
  * correction.
  *
- * Used by:   metric.c, compare.c. What has no result (too few values, no variance) is NAN, which is
- *            null in answers.
+ * Used by:   metric.c, compare.c.
+ * Errors:    a result that cannot be computed (too few values, no variance) is NAN, which is null
+ *            in answers.
  * Threads:   re-entrant. Memory: none is kept.
+ *
  */
 #ifndef DFTRACERD_ANSWER_COMPARE_STATISTICS_H
 #define DFTRACERD_ANSWER_COMPARE_STATISTICS_H
@@ -14,8 +16,8 @@
 
 struct sample_summary {
     uint64_t count;
-    double mean, variance;
-}; /* the sample's: n - 1 */
+    double mean, variance; /* that of the sample (n - 1) */
+};
 struct welch {
     double t, df, p;
 };
@@ -25,7 +27,7 @@ struct mann_whitney {
 
 /* Returns P(|T| >= |t|) of Student's distribution, df > 0. */
 double student_p(double t, double df);
-/* Two-sided; t > 0 if the mean of b is greater. */
+/* Two-sided test; t > 0 if the mean of b is greater. */
 void welch_test(const struct sample_summary *a, const struct sample_summary *b, struct welch *ret);
 /* Uses the mean of the population variances; returns 0 if a side has fewer than 2 values or nothing
  * varies. */
@@ -36,7 +38,7 @@ enum compare_class cohens_class(double d);
  * greater one than the smaller one. */
 void mann_whitney_test(const struct sample_bin *a, size_t a_bins, const struct sample_bin *b,
                        size_t b_bins, struct mann_whitney *ret);
-/* Corrects the numbers at these pointers, and sorts the pointers. NAN is no test and stays. */
+/* Corrects the p-values at these pointers, and sorts the pointers. NAN is ignored. */
 void holm_correct(double **p, size_t count);
 
 #endif

@@ -6,10 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A group and its position on each side; NULL: the side does not have it. */
 struct row {
     const struct value *keys;
-    struct side_group **of;
+    struct side_group **of; /* by side: the group with these keys; NULL: none */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -23,35 +22,36 @@ static int compare_keys(const struct value *a, const struct value *b, size_t wid
     return cmp;
 }
 
-/* Returns the least keys that any side has at its position; NULL at the end of all sides. */
-static const struct value *least_keys(const struct node_work *w, const size_t *at)
+/* Returns the first keys, in their order, that any side has at its position; NULL at the end of all
+ * sides. */
+static const struct value *first_keys(const struct node_work *w, const size_t *at)
 {
-    const struct value *least = NULL;
+    const struct value *first = NULL;
 
     for (size_t s = 0; s < w->run->options->side_count; s++) {
         const struct side *side = &w->sides[s];
         if (at[s] == side->group_count)
             continue;
         const struct value *keys = side->groups[at[s]].keys;
-        if (!least || compare_keys(keys, least, w->node->group_by_count) < 0)
-            least = keys;
+        if (!first || compare_keys(keys, first, w->node->group_by_count) < 0)
+            first = keys;
     }
-    return least;
+    return first;
 }
 
 static int join_rows(struct node_work *w, struct row **ret, size_t *ret_count)
 {
     struct arena *arena = &w->run->result->arena;
-    size_t sides = w->run->options->side_count, most = 0, n = 0;
+    size_t sides = w->run->options->side_count, max = 0, n = 0;
     size_t at[COMPARE_SIDES_MAX] = {0};
     const struct value *keys;
 
     for (size_t s = 0; s < sides; s++)
-        most += w->sides[s].group_count;
-    struct row *rows = arena_alloc(arena, (most + 1) * sizeof(*rows));
+        max += w->sides[s].group_count;
+    struct row *rows = arena_alloc(arena, (max + 1) * sizeof(*rows));
     if (!rows)
         return -ENOMEM;
-    while ((keys = least_keys(w, at))) {
+    while ((keys = first_keys(w, at))) {
         struct row *r = &rows[n++];
         r->keys = keys;
         r->of = arena_alloc(arena, sides * sizeof(*r->of));
@@ -127,8 +127,8 @@ static int summarise_node(struct node_work *w, const struct row *rows, size_t co
 
 struct ranked {
     struct compare_group group;
-    double worst;
-    size_t place;
+    double worst; /* the largest regression, in percent */
+    size_t place; /* in the order of keys */
 };
 
 static int compare_ranked(const void *a, const void *b, void *arg)
@@ -141,8 +141,8 @@ static int compare_ranked(const void *a, const void *b, void *arg)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Finds the greatest change for the worse. Returns true if any change reaches the threshold. */
-static bool judge_changes(const struct node_work *w, struct ranked *r)
+/* Sets r->worst to the largest regression. Returns true if any change reaches the threshold. */
+static bool find_worst_change(const struct node_work *w, struct ranked *r)
 {
     bool reached = false;
 
@@ -189,7 +189,7 @@ static int make_groups(struct node_work *w, const struct row *rows, size_t count
         ranked[n].group.key_count = ret->group_by_count;
         ranked[n].group.label_from = ret->label_from;
         rc = rc < 0 ? rc : make_group(w, &rows[i], &ranked[n].group);
-        n += rc == 0 && judge_changes(w, &ranked[n]);
+        n += rc == 0 && find_worst_change(w, &ranked[n]);
     }
     if (rc == 0 && !w->options->by_name)
         rc = sort_items(ranked, n, sizeof(*ranked), compare_ranked, NULL, w->run->budget);

@@ -1,19 +1,21 @@
 /* windows.c - windows, threads and hosts of a side, from the scan that finds its groups.
  *
- * Rows are looked up once, as threads of groups (keys, host, pid, tid), which know their group. If
- * memory is too short for all windows, the groups are found alone, and then the windows of one part
- * of the time after another.
+ * A row is looked up once, by the keys of its group and of its thread (host, pid, tid); a thread
+ * has the number of its group. If memory does not suffice for all windows, a first scan finds the
+ * groups, and further ones find the windows of one part of the time after another.
+ *
  */
 #include "answer/compare/windows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Scans windows [first, last], or one half after the other if memory is too short. The outermost
- * ones include what is before and after the span: durations below 0, rows without a time. */
+/* Scans windows [first, last], or one half after the other if memory does not suffice. The first
+ * and the last window of all are open-ended: with negative durations, ts may be outside of the
+ * span. */
 static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 {
-    const struct time_span *span = &job->side->known.span;
+    const struct time_span *span = &job->side->times.span;
     struct groups *found;
 
     job->first = first <= windows_number(job, span->min_ts) ? INT64_MIN : first;
@@ -30,23 +32,23 @@ static int scan_part(struct side_windows *job, int64_t first, int64_t last)
 
 int side_windows_new(struct node_work *work, struct side *s)
 {
-    static const char *const places[PLACES] = {"host", "pid", "tid"};
+    static const char *const places[THREAD_KEYS] = {"host", "pid", "tid"};
     struct side_windows *job = s->windows = calloc(1, sizeof(*job));
 
     if (!job)
         return -ENOMEM;
     *job = (struct side_windows){.work = work, .side = s, .first = INT64_MIN, .last = INT64_MAX};
     job->hosts.budget = job->peaks.budget = s->budget;
-    s->sets[SIDE_THREADS] = windows_set(job, s->width + PLACES);
-    for (unsigned k = 0; k < PLACES; k++)
-        group_table_init(&job->at[k], k + 1, 0, s->budget);
+    s->sets[SIDE_THREADS] = windows_set(job, s->width + THREAD_KEYS);
+    for (unsigned k = 0; k < THREAD_KEYS; k++)
+        group_table_init(&job->found[k], k + 1, 0, s->budget);
     int64_t interval = work->run->options->interval_ns;
     int rc = interval > 0 ? 0 : query_source_bucket(s->query, 0, 0, &job->time);
     if (interval > 0)
         job->time = s->ts;
     job->window_ns = interval > 0 ? (uint64_t)interval : UINT64_MAX;
     memcpy(job->keys, s->keys, s->width * sizeof(*job->keys));
-    for (unsigned i = 0; i < PLACES && rc == 0; i++)
+    for (unsigned i = 0; i < THREAD_KEYS && rc == 0; i++)
         rc = query_source(s->query, text_of(places[i]), &job->keys[s->width + i]);
     return rc;
 }
@@ -57,8 +59,8 @@ void side_windows_free(struct side *s)
 
     if (!job)
         return;
-    for (unsigned k = 0; k < PLACES; k++)
-        group_table_done(&job->at[k]);
+    for (unsigned k = 0; k < THREAD_KEYS; k++)
+        group_table_done(&job->found[k]);
     vec_done(&job->hosts);
     vec_done(&job->peaks);
     free(job);
@@ -76,9 +78,9 @@ int side_windows_sum(struct side *s)
 int side_windows_scan(struct side *s)
 {
     struct side_windows *job = s->windows;
-    const struct time_span *span = &s->known.span;
+    const struct time_span *span = &s->times.span;
 
-    s->wanted = SIDE_WINDOWS;
+    s->scope = SIDE_ONLY_WINDOWS;
     return scan_part(job, windows_number(job, span->min_ts), windows_number(job, span->max_te));
 }
 

@@ -12,10 +12,10 @@
 #include "answer/compare/compare.h"
 #include "engine/group/worker.h"
 
-enum { PLACES = 3 }; /* host, pid, tid: keys of a thread after those of its group */
+enum { THREAD_KEYS = 3 }; /* host, pid, tid; they follow the keys of the group of a thread */
 
 struct window {
-    __int128 dur;              /* their sum, in the unit of `nano` */
+    __int128 dur;              /* sum of durations, in ns if `nano`, else in us */
     int64_t number;            /* floor(ts / interval) */
     uint64_t events, measured; /* measured: those with a duration */
     uint32_t thread;
@@ -30,29 +30,31 @@ struct side_windows {
     const struct source *keys[GROUP_KEYS_MAX], *time; /* time: ts; with a single window 0 for all */
     uint64_t window_ns;                               /* UINT64_MAX: one window */
     int64_t first, last;                              /* numbers of the first and last window */
-    struct group_table at[PLACES];                    /* hosts, processes, threads found */
-    VEC(struct clock_host) hosts;                     /* by number in at[0] */
+    struct group_table found[THREAD_KEYS];            /* hosts, processes, threads */
+    VEC(struct clock_host) hosts;                     /* by number in found[0] */
     VEC(struct group_peaks) peaks;                    /* by number of the group */
 };
 
 /* windows_scan.c: the state of a worker of the side's scan. */
 struct side_worker {
     struct stats_times times;
-    bool far, skip;      /* of the chunk: times exceed 64 bits of ns; no event is wanted */
+    bool far;            /* times of the chunk exceed 64 bits of ns */
+    bool skip;           /* no event of the chunk is in the windows that are scanned */
     VEC(uint32_t) group; /* by thread: its number in SIDE_GROUPS */
 };
-/* Returns the set of threads. After windows_flush its windows are items of the list of its
- * accumulator, struct window. */
+/* Returns the set of threads. After windows_flush, the list of its accumulator has the windows:
+ * struct window. */
 struct group_set windows_set(const struct side_windows *job, unsigned width);
 int windows_chunk(struct group_worker *w, struct scan_chunk *c);
 int windows_flush(struct group_worker *w);
+/* Returns the number of the window that contains the time. */
 int64_t windows_number(const struct side_windows *job, __int128 ns);
 /* windows_result.c */
 /* Adds peaks of the groups, and hosts, processes and threads. If it fails, nothing that must not be
  * added twice was changed. */
 int windows_peaks(struct side_windows *job, struct groups_of_set *threads);
-/* Call it after all windows: stores processes, threads, and hosts whose clocks differ in the side's
- * meta. */
-int windows_places(struct side_windows *job);
+/* To be called after all windows were added: sets processes, threads and skewed hosts of
+ * side.meta. */
+int windows_finish(struct side_windows *job);
 
 #endif

@@ -22,7 +22,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* first[t]: the number of windows of the threads before t. */
+/* Groups the windows by thread. first[t]: set to the number of windows of the threads before t. */
 static void sort_by_thread(const struct windows *w, size_t *first, struct window *to)
 {
     uint32_t threads = w->threads->count;
@@ -38,7 +38,7 @@ static void sort_by_thread(const struct windows *w, size_t *first, struct window
 }
 
 /* The windows of a thread are mostly sorted already. */
-static void sort_thread(struct window *all, size_t count)
+static void sort_windows(struct window *all, size_t count)
 {
     size_t i = 1;
 
@@ -48,8 +48,8 @@ static void sort_thread(struct window *all, size_t count)
         qsort(all, count, sizeof(*all), compare_numbers);
 }
 
-/* Adds two windows in the same unit, which is ns if one of them is. */
-static void add_same(struct window *to, const struct window *from)
+/* Adds a window. The sum of durations is in ns if one of the two is. */
+static void merge_window(struct window *to, const struct window *from)
 {
     __int128 dur = from->dur;
 
@@ -61,8 +61,8 @@ static void add_same(struct window *to, const struct window *from)
     to->dur += dur;
 }
 
-/* Joins windows of the same thread and number. */
-static void join_windows(struct windows *w)
+/* Merges windows of the same thread and number, which are next to each other. */
+static void merge_windows(struct windows *w)
 {
     size_t n = 0;
 
@@ -70,14 +70,14 @@ static void join_windows(struct windows *w)
         const struct window *from = &w->all.at[i];
         struct window *to = n ? &w->all.at[n - 1] : NULL;
         if (to && to->thread == from->thread && to->number == from->number)
-            add_same(to, from);
+            merge_window(to, from);
         else
             w->all.at[n++] = *from;
     }
     w->all.count = n;
 }
 
-/* Sorts by thread and number, and joins equal ones. */
+/* Sorts the windows by thread and number, and merges equal ones. */
 static int order_windows(struct windows *w)
 {
     VEC(struct window) sorted = {.budget = w->all.budget};
@@ -91,8 +91,8 @@ static int order_windows(struct windows *w)
         vec_done(&w->all);
         w->all.vec = sorted.vec;
         for (uint32_t t = 0; t < threads; t++)
-            sort_thread(w->all.at + first[t], first[t + 1] - first[t]);
-        join_windows(w);
+            sort_windows(w->all.at + first[t], first[t + 1] - first[t]);
+        merge_windows(w);
     }
     free(first);
     return rc;
@@ -154,7 +154,8 @@ static bool is_less(const struct window *a, const struct window *b)
     return a->dur * (__int128)b->measured < b->dur * (__int128)a->measured;
 }
 
-/* Joins the windows of the threads of a group, by their number in `table`. */
+/* Finds the maxima of the threads of each group and window. table: the number of a (group,
+ * window) is its position in `peaks`. */
 static int collect_peaks(const struct windows *w, const uint32_t *groups, struct group_table *table,
                          struct peaks *peaks)
 {
@@ -190,24 +191,24 @@ static void add_peaks(struct side_windows *job, struct peaks *peaks)
 
 /* Fills the tables of hosts, processes and threads, and `host` with the number of each thread's
  * host. */
-static int number_hosts(const struct windows *w, uint32_t *host)
+static int add_threads(const struct windows *w, uint32_t *host)
 {
     struct side_windows *job = w->job;
     const struct group_table *t = w->threads;
 
     for (uint32_t i = 0; i < t->count; i++) {
-        const uint64_t *keys = group_table_keys(t, i) + t->width - PLACES;
-        for (unsigned k = 0; k < PLACES; k++) {
-            int64_t at = group_table_add(&job->at[k], keys);
+        const uint64_t *keys = group_table_keys(t, i) + t->width - THREAD_KEYS;
+        for (unsigned k = 0; k < THREAD_KEYS; k++) {
+            int64_t at = group_table_add(&job->found[k], keys);
             if (at < 0)
                 return (int)at;
             host[i] = k == 0 ? (uint32_t)at : host[i];
         }
     }
-    return vec_extend(&job->hosts, job->at[0].count);
+    return vec_extend(&job->hosts, job->found[0].count);
 }
 
-static int add_windows(struct windows *w)
+static int add_to_side(struct windows *w)
 {
     struct side_windows *job = w->job;
     struct side *s = job->side;
@@ -217,7 +218,7 @@ static int add_windows(struct windows *w)
     int rc = host ? groups_of(w, &groups) : -ENOMEM;
 
     group_table_init(&table, 2, 0, s->budget);
-    rc = rc < 0 ? rc : number_hosts(w, host);
+    rc = rc < 0 ? rc : add_threads(w, host);
     rc = rc < 0 ? rc : vec_extend(&job->peaks, s->found->set[SIDE_GROUPS].map.table.count);
     rc = rc < 0 ? rc : collect_peaks(w, groups, &table, &peaks);
     if (rc == 0)
@@ -246,18 +247,18 @@ int windows_peaks(struct side_windows *job, struct groups_of_set *threads)
     int rc = order_windows(&w);
 
     *list = w.all.vec;
-    return rc < 0 ? rc : add_windows(&w);
+    return rc < 0 ? rc : add_to_side(&w);
 }
 
-/* Keeps the hosts that have a name and windows; *ret is their number. */
+/* Moves the hosts that have a name and windows to the front. *ret: their number. */
 static int name_hosts(struct side_windows *job, size_t *ret)
 {
     int rc = 0;
 
     *ret = 0;
-    for (uint32_t i = 0; i < job->at[0].count && rc == 0; i++) {
+    for (uint32_t i = 0; i < job->found[0].count && rc == 0; i++) {
         struct clock_host *h = &job->hosts.at[i];
-        uint64_t key = *group_table_keys(&job->at[0], i);
+        uint64_t key = *group_table_keys(&job->found[0], i);
         if (key == QUERY_KEY_NULL || h->events == 0)
             continue;
         query_key_value(job->side->query, key, &h->name);
@@ -267,7 +268,7 @@ static int name_hosts(struct side_windows *job, size_t *ret)
     return rc;
 }
 
-/* Reorders the hosts. */
+/* Sets the skewed hosts of side.meta; reorders the hosts. */
 static int put_skewed_hosts(struct side_windows *job, size_t count)
 {
     struct compare_meta *meta = &job->side->meta;
@@ -285,12 +286,12 @@ static int put_skewed_hosts(struct side_windows *job, size_t count)
     return 0;
 }
 
-int windows_places(struct side_windows *job)
+int windows_finish(struct side_windows *job)
 {
     size_t named;
     int rc = name_hosts(job, &named);
 
-    job->side->meta.processes = job->at[1].count;
-    job->side->meta.threads = job->at[2].count;
+    job->side->meta.processes = job->found[1].count;
+    job->side->meta.threads = job->found[2].count;
     return rc < 0 ? rc : put_skewed_hosts(job, named);
 }

@@ -1,7 +1,9 @@
 /* windows_scan.c - sums up the rows of one worker by windows of threads.
  *
- * An event is mostly in the same window as the last event of its thread: a thread sums up in its
- * last two windows, and any other is appended again; at the end equal ones are joined.
+ * An event is mostly in the same window as the last event of its thread. So a thread keeps its last
+ * two windows; others are appended to a list, in which a window may occur several times until
+ * windows_result.c merges these.
+ *
  */
 #include "answer/compare/windows.h"
 #include "engine/derived/times.h"
@@ -10,9 +12,9 @@
 #include <stdlib.h>
 
 /* The last two windows of a thread. */
-struct present {
-    int64_t from_ns;           /* begin of `now`; meaningless for far windows */
-    struct window now, before; /* before: the other window it was in last */
+struct thread_windows {
+    int64_t from_ns; /* begin of `current`; meaningless if side_worker.far */
+    struct window current, other;
 };
 
 /* ---- windows that are complete --------------------------------------------------------------- */
@@ -22,17 +24,17 @@ static int add_window(struct groups_of_set *threads, const struct window *add)
     return add->events ? vec_push_item(&threads->accs[0].list, sizeof(*add), add) : 0;
 }
 
-/* The windows that threads are in are appended, too. */
+/* Appends the last two windows of each thread, too. */
 int windows_flush(struct group_worker *w)
 {
     struct groups_of_set *threads = &w->found->set[SIDE_THREADS];
     int rc = 0;
 
     for (uint32_t t = 0; t < threads->ready && rc == 0; t++) {
-        struct present *p = group_slot(threads, t, 0);
-        rc = add_window(threads, &p->before);
-        rc = rc < 0 ? rc : add_window(threads, &p->now);
-        *p = (struct present){0};
+        struct thread_windows *p = group_slot(threads, t, 0);
+        rc = add_window(threads, &p->other);
+        rc = rc < 0 ? rc : add_window(threads, &p->current);
+        *p = (struct thread_windows){0};
     }
     return rc;
 }
@@ -61,9 +63,9 @@ static bool window_is_whole(const struct groups *f, unsigned set, const void *it
 /* The values of a batch. */
 struct values {
     const int64_t *time, *dur;
-    const uint64_t *in_time, *has_dur;
-    int64_t unit; /* of times, in ns */
-    bool nano;
+    const uint64_t *has_time, *has_dur;
+    int64_t unit; /* of `time`, in ns */
+    bool nano;    /* `dur` is in ns */
 };
 
 int64_t windows_number(const struct side_windows *job, __int128 ns)
@@ -88,16 +90,16 @@ int windows_chunk(struct group_worker *w, struct scan_chunk *c)
 {
     const struct side_windows *job = windows_of(w);
     struct side_worker *own = w->own;
-    int64_t least, most, limit = INT64_MAX / 1000;
+    int64_t min, max, limit = INT64_MAX / 1000;
     int rc = own->far ? windows_flush(w) : 0; /* a far window has no valid from_ns */
 
     own->far = own->skip = false;
     if (scan_shape(c, job->time) == SHAPE_TIME) {
-        bool nano = scan_is_nano(c, job->time), ranged = scan_range(c, job->time, &least, &most);
+        bool nano = scan_is_nano(c, job->time), ranged = scan_range(c, job->time, &min, &max);
         __int128 unit = nano ? 1 : 1000;
-        own->far = !nano && (!ranged || least < -limit || most > limit);
-        own->skip = ranged && (windows_number(job, most * unit) < job->first ||
-                               windows_number(job, least * unit) > job->last);
+        own->far = !nano && (!ranged || min < -limit || max > limit);
+        own->skip = ranged && (windows_number(job, max * unit) < job->first ||
+                               windows_number(job, min * unit) > job->last);
     }
     return rc;
 }
@@ -107,36 +109,37 @@ static struct values read_values(const struct side_windows *job, struct scan_bat
     struct values v;
     bool nano;
 
-    v.time = batch_i64(b, job->time, &v.in_time, &nano);
+    v.time = batch_i64(b, job->time, &v.has_time, &nano);
     v.dur = batch_i64(b, job->side->dur, &v.has_dur, &v.nano);
     v.unit = nano ? 1 : 1000;
     return v;
 }
 
-/* Starts another window than that of the thread's last event. *ret: whether it is wanted. */
+/* Changes to another window than that of the last event of the thread. *ret: it is within
+ * [job->first, job->last]. */
 static int change_window(struct group_worker *w, uint32_t thread, __int128 ns, bool *ret)
 {
     const struct side_windows *job = windows_of(w);
     struct groups_of_set *threads = &w->found->set[SIDE_THREADS];
-    struct present *p = group_slot(threads, thread, 0);
+    struct thread_windows *p = group_slot(threads, thread, 0);
     int64_t number = windows_number(job, ns);
-    struct window next = p->before;
+    struct window next = p->other;
     int rc = 0;
 
     *ret = number >= job->first && number <= job->last;
-    if (!*ret || (p->now.events && p->now.number == number))
+    if (!*ret || (p->current.events && p->current.number == number))
         return 0;
     if (next.events == 0 || next.number != number) {
         rc = add_window(threads, &next);
         next = (struct window){.number = number, .thread = thread};
     }
-    p->before = p->now;
-    p->now = next;
+    p->other = p->current;
+    p->current = next;
     p->from_ns = job->window_ns == UINT64_MAX ? 0 : (int64_t)((uint64_t)number * job->window_ns);
     return rc;
 }
 
-/* Adds in the finer of two units. */
+/* Adds a duration in another unit; the sum is in ns then. */
 static __attribute__((noinline)) void add_other_unit(struct window *at, int64_t value, bool nano)
 {
     if (at->measured && nano)
@@ -160,10 +163,10 @@ static int add_events(struct group_worker *w, struct scan_batch *b, unsigned set
 {
     const struct side_windows *job = windows_of(w);
     const struct groups_of_set *const threads = &w->found->set[set];
-    char *const presents = group_slot(threads, 0, 0);
+    char *const slots = group_slot(threads, 0, 0);
     const size_t stride = threads->stride;
-    const struct values read = read_values(job, b),
-                        v = read; /* a copy without pointers to it, so that it stays in registers */
+    /* `v` is a copy to which there are no pointers, so that it stays in registers. */
+    const struct values read = read_values(job, b), v = read;
     const uint16_t *const select = b->select;
     const uint32_t n = b->count;
     const uint64_t length = job->window_ns, unit = (uint64_t)v.unit;
@@ -171,27 +174,27 @@ static int add_events(struct group_worker *w, struct scan_batch *b, unsigned set
 
     for (uint32_t j = 0; j < n; j++) {
         uint32_t row = select ? select[j] : j;
-        struct present *p = (struct present *)(presents + w->group[j] * stride);
-        bool wanted = true;
+        struct thread_windows *p = (struct thread_windows *)(slots + w->group[j] * stride);
+        bool counted = true;
         ++*group_count(threads, w->group[j]);
-        if (!batch_is_valid(v.in_time, row))
+        if (!batch_is_valid(v.has_time, row))
             continue;
-        if (far || p->now.events == 0 ||
+        if (far || p->current.events == 0 ||
             (uint64_t)v.time[row] * unit - (uint64_t)p->from_ns >= length) {
-            int rc = change_window(w, w->group[j], (__int128)v.time[row] * v.unit, &wanted);
+            int rc = change_window(w, w->group[j], (__int128)v.time[row] * v.unit, &counted);
             if (rc < 0)
                 return rc;
         }
-        p->now.events += wanted;
-        if (wanted && batch_is_valid(v.has_dur, row))
-            add_duration(&p->now, v.dur[row], v.nano);
+        p->current.events += counted;
+        if (counted && batch_is_valid(v.has_dur, row))
+            add_duration(&p->current, v.dur[row], v.nano);
     }
     return 0;
 }
 
 struct group_set windows_set(const struct side_windows *job, unsigned width)
 {
-    static const struct acc_kind kind = {.size = sizeof(struct present),
+    static const struct acc_kind kind = {.size = sizeof(struct thread_windows),
                                          .wide = true,
                                          .item = sizeof(struct window),
                                          .item_is_whole = window_is_whole,

@@ -57,12 +57,13 @@ struct process {
     uint32_t place; /* its position among all, by host and pid */
 };
 struct processes {
-    struct intern *keys;
-    VEC(struct process) all;
+    struct intern *keys;     /* host and pid; ids are positions in `all` */
+    VEC(struct process) all; /* in the order in which they were found */
     struct arena texts;
     struct buf key;
 };
 
+/* Finds or adds a process. Returns its position in p->all, or an error. */
 static int64_t process_of(struct processes *p, const struct value *host, const struct value *pid)
 {
     buf_clear(&p->key);

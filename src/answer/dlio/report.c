@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arrays of seconds, in the order of the events. */
 struct work {
     struct dlio_events events;
     struct dlio_rank *ranks;
-    double *blocks, *iters;
+    double *blocks, *iters; /* seconds, in the order of the events */
     struct dlio_simulation simulation;
 };
 
@@ -23,7 +22,7 @@ static double seconds(const struct dlio_event *event)
     return (double)event->dur_ns / 1e9;
 }
 
-/* Returns a *new* array in the order of the events. */
+/* Returns a *new* array of the durations, in the order of the events. */
 static double *seconds_of(const struct dlio_events *e, int kind)
 {
     size_t n = count_of(e, kind);
@@ -41,19 +40,20 @@ static int64_t interval_of(const struct dlio_event *event, int64_t interval_ns)
     return n - (event->ts_ns % interval_ns < 0);
 }
 
-/* Keeps at most `most` values of each process and interval; returns the number that is left. */
-static size_t thin(const struct dlio_events *e, int kind, const struct dlio_options *o,
-                   struct dlio_random *random, double *values)
+/* Keeps at most samples_per_entry values of each process and interval. Returns the number of values
+ * kept. */
+static size_t thin_samples(const struct dlio_events *e, int kind, const struct dlio_options *o,
+                           struct dlio_random *random, double *values)
 {
     const struct dlio_event *events = e->all.at + e->begin[kind];
     size_t n = count_of(e, kind), kept = 0;
-    uint64_t most = o->samples_per_entry ? o->samples_per_entry : UINT64_MAX;
+    uint64_t max = o->samples_per_entry ? o->samples_per_entry : UINT64_MAX;
     for (size_t i = 0, end; i < n; i = end) {
         int64_t interval = interval_of(&events[i], o->interval_ns);
         for (end = i + 1; end < n && events[end].process == events[i].process &&
                           interval_of(&events[end], o->interval_ns) == interval;)
             end++;
-        size_t keep = end - i < most ? end - i : (size_t)most;
+        size_t keep = end - i < max ? end - i : (size_t)max;
         if (keep < end - i)
             dlio_random_keep(random, values + i, end - i, keep);
         memmove(values + kept, values + i, keep * sizeof *values);
@@ -75,7 +75,7 @@ static int take_samples(const struct dlio_events *e, struct dlio_report *r)
         if (!t->samples)
             return -ENOMEM;
         t->count = kind == DLIO_BLOCK || kind == DLIO_PREPROCESS
-                       ? thin(e, kind, &r->options, &random, t->samples)
+                       ? thin_samples(e, kind, &r->options, &random, t->samples)
                        : count_of(e, kind);
         rc = dlio_sort(t->samples, t->count, r->budget);
     }

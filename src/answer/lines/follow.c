@@ -1,4 +1,5 @@
-/* follow.c - which objects of each file have been returned, and which of a newer snapshot are new.
+/* follow.c - records which objects of each file have been returned, and finds the new ones of a
+ * newer snapshot.
  *
  * A file that only grew keeps its id and all chunks but the last one, whose objects are compared by
  * their positions in the text. A file that was read again from its start is compared object by
@@ -13,16 +14,19 @@
 #include "answer/lines/versions.h"
 #include "dftracerd/vec.h"
 
-#define GONE_NS 120000000000LL /* a file that reappears later than that is a new one */
+#define GONE_NS 120000000000LL /* a file that reappears after this time is a new one */
 
-/* What has been returned of the file with a name. */
+/* A name of a file, and which of its objects have been returned. */
 struct known {
     struct snapshot *snapshot; /* contains `file` */
     bool held;                 /* snapshot is not follow.latest, so it has a reference */
     const struct index_file *file;
     struct row_at next; /* the first object that has not been returned */
-    char *twin_name;    /* name of a file as long as it has the text of `file`; else NULL */
-    int64_t gone_ns;    /* since when the file is missing or unreadable; 0: it is there */
+    /* X if `file` is X.gz, or vice versa: this entry is of the file X, which begins with the
+     * same text as X.gz, and is not yet indexed further. NULL: the entry is of `file`. */
+    char *twin_name;
+    int64_t
+        gone_ns; /* the file is missing or unreadable since then (clock_mono_ns); 0: it exists */
     /* The file with new_id equals the one with old_id up to here; its last chunk may be
      * replaced. */
     uint32_t old_id, new_id;
@@ -63,21 +67,15 @@ static const char *name_of(const struct known *k)
     return k->twin_name ? k->twin_name : k->file->name;
 }
 
+static int compare_name(const void *name, const void *known)
+{
+    return strcmp(name, name_of(known));
+}
+
 static struct known *known_find(const struct known_list *list, const char *name)
 {
-    size_t low = 0, high = list->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int cmp = strcmp(name_of(&list->at[middle]), name);
-        if (cmp == 0)
-            return &list->at[middle];
-        if (cmp < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return list->count ? bsearch(name, list->at, list->count, sizeof(*list->at), compare_name)
+                       : NULL;
 }
 
 static void known_done(struct known_list *list)
@@ -112,15 +110,15 @@ void follow_free(struct follow *f)
     free(f);
 }
 
-/* All objects of the file count as returned. */
+/* Adds an entry of a file all of whose objects count as returned. */
 static void add_complete(struct step *s, const struct index_file *n)
 {
     s->out.at[s->out.count++] =
         (struct known){.snapshot = s->snapshot, .file = n, .next = end_of(n)};
 }
 
-/* Keeps what is known of a name. */
-static int add_kept(struct step *s, const struct known *k, const char *twin_name)
+/* Adds a copy of an entry. */
+static int add_copy(struct step *s, const struct known *k, const char *twin_name)
 {
     struct known *to = &s->out.at[s->out.count];
 
@@ -135,14 +133,14 @@ static int add_kept(struct step *s, const struct known *k, const char *twin_name
     return 0;
 }
 
-/* The file cannot be compared: it is not indexed yet, or it is gone. */
-static int wait_for(struct step *s, const struct known *k, bool gone)
+/* Keeps the entry of a file that cannot be compared, because it is not indexed yet, or is gone. */
+static int keep_entry(struct step *s, const struct known *k, bool gone)
 {
     int64_t since = !gone ? 0 : k->gone_ns ? k->gone_ns : s->now_ns;
 
     if (since && s->now_ns - since > GONE_NS)
         return 0;
-    int rc = add_kept(s, k, k->twin_name);
+    int rc = add_copy(s, k, k->twin_name);
     if (rc == 0)
         s->out.at[s->out.count - 1].gone_ns = since;
     return rc;
@@ -150,7 +148,7 @@ static int wait_for(struct step *s, const struct known *k, bool gone)
 
 /* ---- the first new object of a file ---------------------------------------------------------- */
 
-/* The entry of this file under its previous name. */
+/* Returns the entry of this file under its previous name; NULL: none. */
 static const struct known *find_renamed(const struct follow *f, const struct index_file *n)
 {
     const struct known *last = NULL;
@@ -165,7 +163,7 @@ static const struct known *find_renamed(const struct follow *f, const struct ind
     return last;
 }
 
-/* The entry of X.gz if the name is X, and vice versa. */
+/* Returns the entry of X.gz if the name is X, and vice versa; NULL: none. */
 static const struct known *find_twin(struct step *s, const char *name)
 {
     size_t len = strlen(name);
@@ -185,9 +183,9 @@ static const struct known *find_twin(struct step *s, const char *name)
     return k && !k->twin_name && k->file->chunk_count ? k : NULL;
 }
 
-/* The file has the same id, so it only grew: chunks of the same version are equal. */
-static int judge_grown(struct step *s, const struct known *k, const struct index_file *n,
-                       struct row_at *start)
+/* For a file with the same id, which only grew: chunks of the same version are equal. */
+static int find_new_in_grown(struct step *s, const struct known *k, const struct index_file *n,
+                             struct row_at *start)
 {
     const struct index_file *o = k->file;
     uint32_t i = 0, max = k->next.chunk < n->chunk_count ? k->next.chunk : n->chunk_count;
@@ -236,9 +234,9 @@ static int compare_from_start(struct step *s, struct known *k, const struct inde
     return rc;
 }
 
-/* The file was read from its start: its text is a new one or a repeated one. */
-static int judge_reread(struct step *s, const struct known *before, const struct index_file *n,
-                        bool twin, struct row_at *start)
+/* For a file that was read from its start: its text is new, or the same as before. */
+static int find_new_in_reread(struct step *s, const struct known *before,
+                              const struct index_file *n, bool twin, struct row_at *start)
 {
     struct known k = *before;
     enum compared found;
@@ -251,13 +249,14 @@ static int judge_reread(struct step *s, const struct known *before, const struct
     if (found == COMPARED_DIFFER && twin)
         *start = (struct row_at){0, 0}; /* different files with a common start */
     if (found == COMPARED_NEW_ENDS && (reading || (twin && n->state != INDEX_READY)))
-        return add_kept(s, &k, twin ? n->name : NULL);
+        return add_copy(s, &k, twin ? n->name : NULL);
     add_complete(s, n);
     return 0;
 }
 
-static int judge(struct step *s, const struct index_file *n, const struct known *old,
-                 struct row_at *start)
+/* Sets *start to the first new object of a file, and adds its entry. */
+static int find_new(struct step *s, const struct index_file *n, const struct known *old,
+                    struct row_at *start)
 {
     const struct known *twin = NULL;
 
@@ -265,7 +264,7 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
     if (n->state == INDEX_PENDING && s->follow->want)
         index_want(query_index(s->query), n->name);
     if (n->id == 0)
-        return old ? wait_for(s, old, n->state == INDEX_FAILED) : 0;
+        return old ? keep_entry(s, old, n->state == INDEX_FAILED) : 0;
     if (old && !old->twin_name && !row_at_before((struct row_at){0, 0}, old->next))
         old = NULL;
     if (!old || old->twin_name)
@@ -278,13 +277,13 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
         both.new_id = old->new_id;
         both.old_at = old->old_at;
         both.new_at = old->new_at;
-        return judge_reread(s, &both, n, true, start);
+        return find_new_in_reread(s, &both, n, true, start);
     }
     if (twin || (old && old->twin_name))
-        return judge_reread(s, twin ? twin : old, n, true, start);
+        return find_new_in_reread(s, twin ? twin : old, n, true, start);
     if (old)
-        return old->file->id == n->id ? judge_grown(s, old, n, start)
-                                      : judge_reread(s, old, n, false, start);
+        return old->file->id == n->id ? find_new_in_grown(s, old, n, start)
+                                      : find_new_in_reread(s, old, n, false, start);
     *start = (struct row_at){0, 0};
     add_complete(s, n);
     return 0;
@@ -293,7 +292,7 @@ static int judge(struct step *s, const struct index_file *n, const struct known 
 /* ---- all files ------------------------------------------------------------------------------- */
 
 /* Both lists are in the order of names. */
-static int judge_all(struct step *s)
+static int find_new_in_all(struct step *s)
 {
     const struct known_list *old = &s->follow->known;
     const uint32_t *files;
@@ -304,13 +303,13 @@ static int judge_all(struct step *s)
         const struct index_file *n = snapshot_file(s->snapshot, files[i]);
         int cmp = 1;
         while (rc == 0 && at < old->count && (cmp = strcmp(name_of(&old->at[at]), n->name)) < 0)
-            rc = wait_for(s, &old->at[at++], true);
+            rc = keep_entry(s, &old->at[at++], true);
         bool same = at < old->count && cmp == 0;
-        rc = rc < 0 ? rc : judge(s, n, same ? &old->at[at] : NULL, &s->start[i]);
+        rc = rc < 0 ? rc : find_new(s, n, same ? &old->at[at] : NULL, &s->start[i]);
         at += same;
     }
     while (rc == 0 && at < old->count)
-        rc = wait_for(s, &old->at[at++], true);
+        rc = keep_entry(s, &old->at[at++], true);
     return rc;
 }
 
@@ -342,7 +341,7 @@ static int follow_step(struct follow *f, struct query *q, struct snapshot *snaps
                      .now_ns = clock_mono_ns()};
     int rc = s.start ? vec_reserve(&s.out, count + 1) : -ENOMEM;
 
-    rc = rc < 0 ? rc : judge_all(&s);
+    rc = rc < 0 ? rc : find_new_in_all(&s);
     if (rc == 0) {
         scan_keep_places(q, keep_place, &s);
         known_done(&f->known);
@@ -379,8 +378,8 @@ int follow_query(struct follow *f, const struct query_env *env, struct snapshot 
 
 /* ---- lines that cannot be read --------------------------------------------------------------- */
 
-static struct known *known_of(struct follow *f, const struct query *q, size_t position,
-                              struct scan_place *ret)
+static struct known *known_of_place(struct follow *f, const struct query *q, size_t position,
+                                    struct scan_place *ret)
 {
     const struct scan_place *places;
 
@@ -392,7 +391,7 @@ static struct known *known_of(struct follow *f, const struct query *q, size_t po
 void follow_lose(struct follow *f, const struct query *q, size_t position)
 {
     struct scan_place place;
-    struct known *k = known_of(f, q, position, &place);
+    struct known *k = known_of_place(f, q, position, &place);
     struct row_at from = {place.chunk, place.first_row};
 
     pthread_mutex_lock(&f->lock);
@@ -404,7 +403,7 @@ void follow_lose(struct follow *f, const struct query *q, size_t position)
 bool follow_is_lost(struct follow *f, const struct query *q, size_t position)
 {
     struct scan_place place;
-    struct known *k = known_of(f, q, position, &place);
+    struct known *k = known_of_place(f, q, position, &place);
 
     pthread_mutex_lock(&f->lock);
     bool lost = k && k->next.chunk <= place.chunk;

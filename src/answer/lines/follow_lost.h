@@ -9,9 +9,9 @@
 #include "dftracerd/follow.h"
 #include "engine/scan/scan.h"
 
-/* The file of this place has changed: its objects from here on count as not returned. */
+/* Notes that the file of this place has changed: its objects from here on count as not returned. */
 void follow_lose(struct follow *f, const struct query *q, size_t position);
-/* Whether earlier objects of the file were lost, so that those of this place must not be
+/* Returns true if earlier objects of the file were lost, so that those of this place must not be
  * returned. */
 bool follow_is_lost(struct follow *f, const struct query *q, size_t position);
 

@@ -1,15 +1,15 @@
-/* lines.c - fetches the text of the selected objects of a place: rows from the index, positions
- * from their lengths, text from the trace. */
+/* lines.c - reads the text of the selected objects of a place: their rows and lengths from the
+ * index, which give their positions, and the text from the trace. */
 #include "answer/lines/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Text between two wanted objects that is read rather than skipped: a call and a copy cost about as
- * much. */
+/* Up to this number of bytes between two selected objects are read rather than skipped: a call
+ * costs about as much. */
 enum { GAP_READ = 16 << 10 };
-/* Longer texts are freed with their item. */
+/* Items with longer texts are not reused. */
 #define LINES_SPARE_TEXT ((size_t)16 << 20)
 
 int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_order *order,
@@ -24,23 +24,35 @@ int lines_plan_init(struct lines_plan *p, struct query *q, const struct item_ord
     return rc < 0 ? rc : query_source(q, TEXT("pid"), &p->pid);
 }
 
+int lines_check_file(const struct index_file *file, int fd, int rc)
+{
+    if (rc < 0 && rc != ERR_CORRUPT)
+        return rc;
+    int same = index_text_check(file, fd);
+    return rc == 0 || same == ERR_STALE ? same : rc;
+}
+
 /* ---- rows and their positions ---------------------------------------------------------------- */
 
 struct finder {
     struct lines *lines;
     const struct lines_plan *plan;
-    struct lines_refs *refs;
+    struct lines_refs *refs; /* NULL: without references */
     struct column gap, len, repaired;
-    bool opened, may_repair;
-    uint32_t row; /* the next row whose length is to be added */
-    uint64_t end; /* end of the object before it in the text of the chunk */
+    bool opened, may_repair; /* the columns were found; some row may be repaired */
+    uint32_t row;            /* the next row whose length is to be added */
+    uint64_t end;            /* end of the object before it in the text of the chunk */
     int64_t gaps[SCAN_BATCH], lens[SCAN_BATCH], flags[SCAN_BATCH];
 };
 
 /* Bytes of all arrays for one object. */
 static size_t row_bytes(const struct lines_plan *p)
 {
-    return 8 + 4 + 4 + 1 + (p->order.by_key ? 12 : 0) + (p->references ? 4 : 0);
+    const struct lines *l = NULL;
+
+    return sizeof(*l->start) + sizeof(*l->offset) + sizeof(*l->len) + sizeof(*l->repair) +
+           (p->order.by_key ? sizeof(*l->item.keys) + sizeof(*l->item.order) : 0) +
+           (p->references ? sizeof(*l->group) : 0);
 }
 
 int lines_grow(struct lines *l, const struct lines_plan *p, uint32_t need)
@@ -89,7 +101,7 @@ static int open_columns(struct finder *f, struct scan_chunk *c)
     return 0;
 }
 
-/* Reads lengths of `rows` rows from f->row on (a multiple of SCAN_BATCH). */
+/* Reads gaps and lengths of `rows` rows from f->row on (a multiple of SCAN_BATCH). */
 static int read_lengths(struct finder *f, struct chunk_view *view, uint32_t rows)
 {
     int rc = column_read_i64(view, &f->gap, f->row, rows, f->gaps);
@@ -97,7 +109,8 @@ static int read_lengths(struct finder *f, struct chunk_view *view, uint32_t rows
     return rc < 0 ? rc : column_read_i64(view, &f->len, f->row, rows, f->lens);
 }
 
-static int pass_rows(struct finder *f, struct chunk_view *view, uint32_t to)
+/* Advances to row `to`. */
+static int skip_rows(struct finder *f, struct chunk_view *view, uint32_t to)
 {
     while (f->row < to) {
         int rc = read_lengths(f, view, SCAN_BATCH);
@@ -110,7 +123,8 @@ static int pass_rows(struct finder *f, struct chunk_view *view, uint32_t to)
     return 0;
 }
 
-static void note_positions(struct finder *f, const struct scan_batch *b)
+/* Stores the positions of the selected rows. */
+static void add_positions(struct finder *f, const struct scan_batch *b)
 {
     struct lines *l = f->lines;
     uint32_t n = l->item.count, j = 0;
@@ -129,7 +143,7 @@ static void note_positions(struct finder *f, const struct scan_batch *b)
     f->row += b->rows;
 }
 
-/* In file order, no more objects can be returned. */
+/* Returns true if no more objects of the place can be returned. */
 static bool has_enough(const struct finder *f)
 {
     return !f->plan->order.by_key && f->lines->item.count >= f->plan->max;
@@ -142,14 +156,14 @@ static int find_batch(void *arg, struct scan_batch *b)
     struct chunk_view *view = b->chunk->view;
     int rc = f->opened ? 0 : open_columns(f, b->chunk);
 
-    rc = rc < 0 ? rc : pass_rows(f, view, b->first);
+    rc = rc < 0 ? rc : skip_rows(f, view, b->first);
     rc = rc < 0 ? rc : read_lengths(f, view, b->rows);
     if (rc == 0 && f->may_repair)
         rc = column_read_i64(view, &f->repaired, b->first, b->rows, f->flags);
     rc = rc < 0 ? rc : lines_grow(l, f->plan, l->item.count + b->count);
     if (rc < 0)
         return rc;
-    note_positions(f, b);
+    add_positions(f, b);
     if (f->refs)
         rc = refs_batch(f->refs, b, l->group + l->item.count);
     if (f->plan->order.by_key && rc == 0)
@@ -160,8 +174,8 @@ static int find_batch(void *arg, struct scan_batch *b)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* The first object that is not in the same piece of text as object i. With a top, lines are kept
- * for long, so the text between them is not read, except one newline. */
+/* Returns the first object that is not in the same piece of text as object i. With a top, lines
+ * stay in memory for long, so the text between them is not read, except one newline. */
 static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
 {
     const struct lines *l = f->lines;
@@ -175,8 +189,8 @@ static uint32_t piece_end(const struct finder *f, uint32_t i, uint64_t *ret_end)
     return k;
 }
 
-/* Reads the pieces one after the other into text, each with a byte for the '\n' of its last
- * line. */
+/* Reads the pieces one after the other into l->text. After each piece is a byte for the '\n' of its
+ * last line. */
 static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk_offset)
 {
     struct lines *l = f->lines;
@@ -205,7 +219,7 @@ static int read_pieces(struct finder *f, struct trace_text *text, uint64_t chunk
     return 0;
 }
 
-/* Ends each line with '\n', if there is a byte for it. */
+/* Ends each line with '\n', unless the next object begins at once (a glued line). */
 static void end_lines(struct lines *l)
 {
     for (uint32_t i = 0; i < l->item.count; i++) {
@@ -249,11 +263,7 @@ static int fetch_text(struct finder *f, struct item_tools *tools, const struct s
 
     rc = rc < 0 ? rc : read_pieces(f, text, l->item.file->chunks[place->chunk].text_offset);
     rc = rc < 0 ? rc : repair_lines(f);
-    /* The file may have been truncated while it was read. */
-    if (rc == 0 || rc == ERR_CORRUPT) {
-        int same = index_text_check(l->item.file, tools->fd);
-        rc = rc == 0 || same == ERR_STALE ? same : rc;
-    }
+    rc = lines_check_file(l->item.file, tools->fd, rc);
     if (rc == 0)
         end_lines(l);
     return rc;

@@ -1,6 +1,6 @@
-/* lines_bytes.c - encodes the lines of a place for another process: count, unit of times, keys,
- * lengths, groups; and text. Hosts and texts are sent as values, because ids differ between
- * processes. */
+/* lines_bytes.c - encodes the lines of a place for another process: number of lines, keys with
+ * the unit of times, lengths, reference groups; and text. Hosts and texts are sent as values,
+ * because ids differ between processes. */
 #include "answer/lines/lines.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static uint32_t last_group(const struct lines *l, uint32_t n)
     return last;
 }
 
-/* Bytes of each object; the first of a group is followed by the group. */
+/* Writes the group of each object; a number that appears first is followed by the group. */
 static int put_groups(const struct lines_plan *p, const struct lines *l, uint32_t n,
                       struct buf *out)
 {
@@ -70,8 +70,8 @@ static void put_text(const struct lines *l, uint32_t n, struct buf *out)
     }
 }
 
-/* Whether the text begins with these lines, in order. */
-static bool is_whole(const struct lines *l, uint32_t n)
+/* Returns true if the text begins with these lines, in order. */
+static bool is_contiguous(const struct lines *l, uint32_t n)
 {
     size_t end = 0;
     uint32_t i = 0;
@@ -81,9 +81,10 @@ static bool is_whole(const struct lines *l, uint32_t n)
     return i == n;
 }
 
-static void give_text(struct lines *l, uint32_t n, size_t bytes, struct buf *out)
+/* Exchanges the buffers if the text can be sent as it is; copies it otherwise. */
+static void move_text(struct lines *l, uint32_t n, size_t bytes, struct buf *out)
 {
-    if (out->len == 0 && is_whole(l, n)) {
+    if (out->len == 0 && is_contiguous(l, n)) {
         struct buf own = *out;
         *out = l->text;
         out->len = bytes;
@@ -112,7 +113,7 @@ int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts)
     }
     if (p->references)
         rc = put_groups(p, l, n, facts);
-    give_text(l, n, bytes, text);
+    move_text(l, n, bytes, text);
     return rc < 0 ? rc : facts->error ? facts->error : text->error;
 }
 
@@ -161,7 +162,8 @@ static int take_groups(struct lines_plan *p, struct lines *l, uint64_t n, struct
     return rc;
 }
 
-static int take_text(struct lines *l, size_t bytes, struct text text, struct buf *whole)
+/* whole: the buffer of `text`, which becomes owned by the item; NULL: the text is copied. */
+static int set_text(struct lines *l, size_t bytes, struct text text, struct buf *whole)
 {
     int rc = text.len != bytes || bytes > UINT32_MAX / 2 ? ERR_CORRUPT
                                                          : charge_add(&l->item.charge, bytes);
@@ -195,7 +197,7 @@ static int take_lines(struct lines_plan *p, struct lines *l, struct rec *in, str
         bytes += l->len[i] + 1ul;
     }
     rc = p->references ? take_groups(p, l, n, in) : 0;
-    rc = rc < 0 ? rc : in->bad ? ERR_CORRUPT : take_text(l, bytes, text, whole);
+    rc = rc < 0 ? rc : in->bad ? ERR_CORRUPT : set_text(l, bytes, text, whole);
     l->item.count = (uint32_t)n;
     return rc;
 }

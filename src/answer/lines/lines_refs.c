@@ -1,4 +1,4 @@
-/* lines_refs.c - which metadata the objects of a chunk refer to. */
+/* lines_refs.c - finds the metadata records that the objects of a chunk refer to. */
 #include "answer/lines/lines.h"
 #include "dftracerd/vec.h"
 
@@ -21,22 +21,22 @@ enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
 struct hash_column {
     struct column column;
-    unsigned rank; /* in the order of looking up */
+    unsigned rank; /* in the order of lookups */
     uint8_t kinds;
     uint32_t *ids; /* hash of each code, INDEX_NO_TEXT: no text, or no record can have it */
 };
 
 struct pid {
-    bool there;
+    bool has_pid;
     int64_t pid;
 };
 struct lines_refs {
     const struct lines_plan *plan;
-    const struct scan_chunk *chunk; /* whose columns are read */
+    const struct scan_chunk *chunk; /* NULL before the first batch */
     struct hash_column columns[LINES_HASHES_MAX];
     unsigned count;
-    struct group_table table; /* keys: hash ids, then host and pid */
-    uint64_t last[LINES_HASHES_MAX + 2];
+    struct group_table table;            /* keys: hash ids, then host and pid */
+    uint64_t last[LINES_HASHES_MAX + 2]; /* keys of last_group */
     uint32_t last_group;
     VEC(struct pid) pids; /* of each group */
     uint32_t *codes;      /* SCAN_BATCH a column */
@@ -109,7 +109,7 @@ static int read_ids(struct lines_refs *r, struct hash_column *c)
     return rc;
 }
 
-static int look_at_columns(struct lines_refs *r, struct scan_chunk *c)
+static int open_columns(struct lines_refs *r, struct scan_chunk *c)
 {
     uint32_t columns = chunk_column_count(c->view);
     int rc = 0;
@@ -134,7 +134,7 @@ static int look_at_columns(struct lines_refs *r, struct scan_chunk *c)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* Hash ids of all rows of the batch, null or unknown: INDEX_NO_TEXT. */
+/* Sets `ids` to the hash of each row of the batch; null or unknown: INDEX_NO_TEXT. */
 static int read_hashes(struct lines_refs *r, struct scan_batch *b, struct hash_column *c,
                        uint32_t *ids)
 {
@@ -143,8 +143,8 @@ static int read_hashes(struct lines_refs *r, struct scan_batch *b, struct hash_c
     if (rc == 0 && c->column.nulls)
         rc = column_read_valid(r->chunk->view, &c->column, b->first, b->rows, r->valid);
     for (uint32_t i = 0; rc == 0 && i < b->rows; i++) {
-        bool there = !c->column.nulls || (r->valid[i / 64] >> (i % 64) & 1);
-        ids[i] = there && ids[i] < c->column.entries ? c->ids[ids[i]] : INDEX_NO_TEXT;
+        bool valid = !c->column.nulls || batch_is_valid(r->valid, i);
+        ids[i] = valid && ids[i] < c->column.entries ? c->ids[ids[i]] : INDEX_NO_TEXT;
     }
     return rc;
 }
@@ -168,7 +168,7 @@ int refs_batch(struct lines_refs *r, struct scan_batch *b, uint32_t *out)
     const uint64_t *host = batch_keys(b, r->plan->host), *pid = batch_keys(b, r->plan->pid);
     uint64_t keys[LINES_HASHES_MAX + 2];
     unsigned hashes;
-    int rc = r->chunk ? 0 : look_at_columns(r, b->chunk);
+    int rc = r->chunk ? 0 : open_columns(r, b->chunk);
 
     hashes = r->count;
     for (unsigned i = 0; i < hashes && rc == 0; i++)
@@ -199,7 +199,7 @@ int refs_groups(struct lines_refs *r, struct arena *arena, struct lines_group **
             return -ENOMEM;
         groups[g] = (struct lines_group){.hashes = hashes,
                                          .host = keys[r->count],
-                                         .has_process = r->pids.at[g].there,
+                                         .has_process = r->pids.at[g].has_pid,
                                          .pid = r->pids.at[g].pid};
         for (unsigned i = 0; i < r->count; i++) {
             if ((uint32_t)keys[i] != INDEX_NO_TEXT)

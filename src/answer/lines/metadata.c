@@ -1,4 +1,4 @@
-/* metadata.c - finds and writes the records that written objects refer to. */
+/* metadata.c - finds and writes the metadata records that objects refer to. */
 #include "answer/lines/metadata.h"
 #include "dftracerd/vec.h"
 #include "engine/derived/names.h"
@@ -9,12 +9,11 @@
 
 /* A record of a selected file. */
 struct record {
-    uint32_t file, name, next;
-}; /* positions: snapshot, index_file.names; next: + 1, 0 = none */
-
-/* Positions in records + 1. */
+    uint32_t file, name; /* positions in the snapshot and in index_file.names */
+    uint32_t next;       /* 1 + position in record_lists.records; 0: none */
+};
 struct record_list {
-    uint32_t first, last;
+    uint32_t first, last; /* 1 + position in record_lists.records */
 };
 
 /* Lists of records by key; the lists of a table are in the order in which they were added. */
@@ -31,14 +30,14 @@ struct metadata {
     const uint32_t *files;
     size_t file_count;
     struct budget *budget;
-    struct group_table looked_up;   /* (file position, kind, hash) that were looked up */
-    struct group_table written;     /* (kind, hash, name) */
-    struct group_table processes;   /* (host key, pid) */
+    struct group_table looked_up;   /* (file id, kind, hash): lookups that were done */
+    struct group_table written;     /* (kind, hash, name) of records */
+    struct group_table processes;   /* (host key, pid): lookups that were done */
     struct group_table texts;       /* XXH3-128 of records of processes */
     struct record_lists by_hash;    /* (kind, hash) */
     struct record_lists by_pid;     /* (pid) */
-    struct record_lists by_process; /* (host key, pid), of pids that were wanted */
-    struct group_table wanted;      /* (pid) */
+    struct record_lists by_process; /* (host key, pid), for the pids in listed_pids */
+    struct group_table listed_pids; /* (pid) */
     struct chunk_view *view;        /* open while records are read, or NULL */
     const struct index_file *view_file;
     uint32_t view_chunk;
@@ -60,7 +59,7 @@ static void metadata_open(struct metadata *m, struct query *q)
     lists_init(&m->by_hash, 2, m->budget);
     lists_init(&m->by_pid, 1, m->budget);
     lists_init(&m->by_process, 2, m->budget);
-    group_table_init(&m->wanted, 1, UINT32_MAX - 1, m->budget);
+    group_table_init(&m->listed_pids, 1, UINT32_MAX - 1, m->budget);
 }
 
 int metadata_new(struct query *q, struct metadata **ret)
@@ -84,21 +83,21 @@ static void lists_done(struct record_lists *l)
     vec_done(&l->lists);
 }
 
-static void lists_all_done(struct metadata *m)
+static void metadata_close(struct metadata *m)
 {
     group_table_done(&m->looked_up);
     group_table_done(&m->processes);
-    group_table_done(&m->wanted);
+    group_table_done(&m->listed_pids);
     lists_done(&m->by_hash);
     lists_done(&m->by_pid);
     lists_done(&m->by_process);
 }
 
-/* Files have other records then, and keys of hosts belong to their query: all is looked for again.
- */
+/* Nothing but `written` and `texts` is kept: the files have other records, and keys of hosts
+ * belong to a query. */
 void metadata_continue(struct metadata *m, struct query *q)
 {
-    lists_all_done(m);
+    metadata_close(m);
     metadata_open(m, q);
 }
 
@@ -106,13 +105,13 @@ void metadata_free(struct metadata *m)
 {
     if (!m)
         return;
-    lists_all_done(m);
+    metadata_close(m);
     group_table_done(&m->written);
     group_table_done(&m->texts);
     free(m);
 }
 
-/* 1: the key was not in the table and is now; 0: it was; or an error. */
+/* Returns 1 if the key was added, 0 if the table had it, or an error. */
 static int add_new(struct group_table *t, const uint64_t *keys)
 {
     uint32_t before = t->count;
@@ -138,12 +137,12 @@ static int lists_add(struct record_lists *l, const uint64_t *keys, uint32_t file
     return 0;
 }
 
-static bool of_hash(const struct index_name *n)
+static bool is_hash_record(const struct index_name *n)
 {
     return n->kind == INDEX_FH || n->kind == INDEX_HH || n->kind == INDEX_SH;
 }
 
-/* All records of the selected files; made when first needed. */
+/* Lists the records of hashes or of processes of all selected files, if it was not done before. */
 static int lists_build(struct metadata *m, struct record_lists *l)
 {
     bool hashes = l == &m->by_hash;
@@ -156,9 +155,9 @@ static int lists_build(struct metadata *m, struct record_lists *l)
         rc = budget_check(m->budget);
         for (uint32_t k = 0; k < f->name_count && rc == 0; k++) {
             const struct index_name *n = &f->names[k];
-            if (hashes && of_hash(n))
+            if (hashes && is_hash_record(n))
                 rc = lists_add(l, (uint64_t[]){n->kind, n->hash}, m->files[i], k);
-            else if (!hashes && !of_hash(n) && n->pid != INT64_MIN)
+            else if (!hashes && !is_hash_record(n) && n->pid != INT64_MIN)
                 rc = lists_add(l, (uint64_t[]){(uint64_t)n->pid}, m->files[i], k);
         }
     }
@@ -202,7 +201,7 @@ static int write_hash_record(struct metadata *m, const struct index_file *f,
     return rc;
 }
 
-/* First record of a file with this kind and hash: names are sorted by them. */
+/* Returns the first record of a file with this kind and hash: names are sorted by these. */
 static uint32_t first_name(const struct index_file *f, uint8_t kind, uint32_t hash)
 {
     uint32_t low = 0, high = f->name_count;
@@ -218,8 +217,8 @@ static uint32_t first_name(const struct index_file *f, uint8_t kind, uint32_t ha
     return low;
 }
 
-static int write_own(struct metadata *m, const struct index_file *f, uint8_t kind, uint32_t hash,
-                     struct buf *out, bool *ret_any)
+static int write_own_records(struct metadata *m, const struct index_file *f, uint8_t kind,
+                             uint32_t hash, struct buf *out, bool *ret_any)
 {
     int rc = 0;
 
@@ -233,7 +232,7 @@ static int write_own(struct metadata *m, const struct index_file *f, uint8_t kin
     return rc;
 }
 
-static int write_others(struct metadata *m, uint8_t kind, uint32_t hash, struct buf *out)
+static int write_other_records(struct metadata *m, uint8_t kind, uint32_t hash, struct buf *out)
 {
     int rc = lists_build(m, &m->by_hash);
 
@@ -262,9 +261,9 @@ static int before_hash(struct metadata *m, const struct index_file *file,
         rc = add_new(&m->looked_up, keys);
         if (rc <= 0)
             continue;
-        rc = write_own(m, file, kinds[i], h->hash, out, &any);
+        rc = write_own_records(m, file, kinds[i], h->hash, out, &any);
         if (rc == 0 && !any)
-            rc = write_others(m, kinds[i], h->hash, out);
+            rc = write_other_records(m, kinds[i], h->hash, out);
     }
     return rc < 0 ? rc : 0;
 }
@@ -279,7 +278,7 @@ static uint64_t host_key(struct metadata *m, const struct index_file *f, int64_t
     return query_key_text_id(is_hash ? query_resolve(m->query, f, pid, INDEX_HH, host) : host);
 }
 
-/* The only host that a pid has in a file; false when it has several, or is not known there. */
+/* Sets *ret to the only host of a pid in a file. Returns false if there are several, or none. */
 static bool only_host(struct metadata *m, const struct index_file *f, int64_t pid, uint64_t *ret)
 {
     bool any = false;
@@ -299,27 +298,24 @@ static bool only_host(struct metadata *m, const struct index_file *f, int64_t pi
     return any;
 }
 
-/* Text id of a text column in one row; INDEX_NO_TEXT where it has none. */
+/* Sets *ret to the text id of a text column in one row; INDEX_NO_TEXT: it has none. */
 static int text_at(struct metadata *m, struct chunk_view *view, const char *path, uint32_t row,
                    uint32_t *ret)
 {
-    enum { BLOCK = 1024 };
-    uint32_t first = row / BLOCK * BLOCK, n = chunk_rows(view) - first, codes[BLOCK];
-    uint64_t valid[BLOCK / 64];
     struct column c;
     struct column_entry e;
+    uint64_t valid = 0;
+    uint32_t code;
     int rc = chunk_find(view, text_of(path), &c);
 
     *ret = INDEX_NO_TEXT;
     if (rc < 0 || (c.type != COLUMN_TEXT && c.type != COLUMN_MIXED))
         return rc == -ENOENT ? 0 : rc;
-    n = n > BLOCK ? BLOCK : n;
-    rc = column_read_codes(view, &c, first, n, codes);
-    if (rc == 0 && c.nulls)
-        rc = column_read_valid(view, &c, first, n, valid);
-    if (rc < 0 || (c.nulls && !(valid[(row - first) / 64] >> (row - first) % 64 & 1)))
+    rc = column_pick_valid(view, &c, &row, 1, &valid);
+    rc = rc < 0 ? rc : column_pick_codes(view, &c, &row, 1, &code);
+    if (rc < 0 || !(valid & 1))
         return rc;
-    rc = column_entry(view, &c, codes[row - first], &e);
+    rc = column_entry(view, &c, code, &e);
     if (rc == 0 && e.type == TRACE_TEXT)
         *ret =
             e.text_id != INDEX_NO_TEXT ? e.text_id : index_text_find(query_index(m->query), e.text);
@@ -332,8 +328,8 @@ static void close_chunk(struct metadata *m)
     m->view = NULL;
 }
 
-/* m->view is of this chunk; NULL: there is no such chunk. Records mostly lie in the chunk of the
- * one before. */
+/* Sets m->view to the chunk with this number; NULL: there is no such chunk. Successive records
+ * are mostly in one chunk. */
 static int open_chunk(struct metadata *m, const struct index_file *f, uint32_t number)
 {
     uint32_t i = 0;
@@ -348,7 +344,7 @@ static int open_chunk(struct metadata *m, const struct index_file *f, uint32_t n
     return i < f->chunk_count ? chunk_open(query_index(m->query), m->snapshot, f, i, &m->view) : 0;
 }
 
-/* The host that the record itself names. */
+/* Reads the host from the columns of the record. */
 static int stored_host(struct metadata *m, const struct index_file *f, const struct index_name *n,
                        uint64_t *ret)
 {
@@ -376,14 +372,14 @@ static int record_host(struct metadata *m, const struct index_file *f, const str
     return only_host(m, f, n->pid, ret) ? 0 : stored_host(m, f, n, ret);
 }
 
-struct found {
-    uint32_t file;
+struct found_record {
+    uint32_t file; /* position in the snapshot */
     const struct index_name *name;
 };
 
 static int compare_found(const void *a, const void *b)
 {
-    const struct found *x = a, *y = b;
+    const struct found_record *x = a, *y = b;
 
     if (x->file != y->file)
         return x->file < y->file ? -1 : 1;
@@ -392,11 +388,11 @@ static int compare_found(const void *a, const void *b)
     return (x->name->row > y->name->row) - (x->name->row < y->name->row);
 }
 
-/* The records of a pid by their hosts: once, for there may be as many processes of a pid as there
- * are hosts. */
+/* Adds the records of a pid to by_process, for all hosts at once: there may be a process with
+ * this pid on each host. */
 static int lists_add_pid(struct metadata *m, int64_t pid)
 {
-    int rc = add_new(&m->wanted, (uint64_t[]){(uint64_t)pid});
+    int rc = add_new(&m->listed_pids, (uint64_t[]){(uint64_t)pid});
     uint32_t at = rc > 0 ? lists_first(&m->by_pid, (uint64_t[]){(uint64_t)pid}) : 0;
 
     for (rc = rc < 0 ? rc : 0; at && rc == 0; at = m->by_pid.records.at[at - 1].next) {
@@ -411,9 +407,9 @@ static int lists_add_pid(struct metadata *m, int64_t pid)
     return rc;
 }
 
-/* Records of a process, in (path, line) order: *new* array. */
-static int find_process(struct metadata *m, const struct lines_group *g, struct found **ret,
-                        size_t *ret_count)
+/* Sets *ret to the records of a process, in (path, line) order: a *new* array. */
+static int find_process_records(struct metadata *m, const struct lines_group *g,
+                                struct found_record **ret, size_t *ret_count)
 {
     int rc = lists_add_pid(m, g->pid);
     uint32_t list = 0;
@@ -423,13 +419,14 @@ static int find_process(struct metadata *m, const struct lines_group *g, struct 
         list = lists_first(&m->by_process, (uint64_t[]){g->host, (uint64_t)g->pid});
     for (uint32_t at = list; at; at = m->by_process.records.at[at - 1].next)
         n++;
-    struct found *found = rc < 0 ? NULL : malloc((n + 1) * sizeof(*found));
+    struct found_record *found = rc < 0 ? NULL : malloc((n + 1) * sizeof(*found));
     if (!found)
         return rc < 0 ? rc : -ENOMEM;
     n = 0;
     for (uint32_t at = list; at; at = m->by_process.records.at[at - 1].next) {
         const struct record *r = &m->by_process.records.at[at - 1];
-        found[n++] = (struct found){r->file, &snapshot_file(m->snapshot, r->file)->names[r->name]};
+        found[n++] =
+            (struct found_record){r->file, &snapshot_file(m->snapshot, r->file)->names[r->name]};
     }
     qsort(found, n, sizeof(*found), compare_found);
     *ret = found;
@@ -437,8 +434,8 @@ static int find_process(struct metadata *m, const struct lines_group *g, struct 
     return 0;
 }
 
-/* 1: a record of a process that the answer does not have yet, which is *ret_line; 0; or an error.
- */
+/* Sets *ret_line to the text of a record of a process. Returns 1 if the answer does not have it
+ * yet, 0 if it does, or an error. */
 static int note_text(struct metadata *m, const struct index_file *f, const struct index_name *n,
                      struct text *ret_line)
 {
@@ -452,14 +449,14 @@ static int note_text(struct metadata *m, const struct index_file *f, const struc
 
 static int before_process(struct metadata *m, const struct lines_group *g, struct buf *out)
 {
-    struct found *found = NULL;
+    struct found_record *found = NULL;
     size_t n = 0;
     int rc = add_new(&m->processes, (uint64_t[]){g->host, (uint64_t)g->pid});
 
     if (rc <= 0)
         return rc;
     rc = lists_build(m, &m->by_pid);
-    rc = rc < 0 ? rc : find_process(m, g, &found, &n);
+    rc = rc < 0 ? rc : find_process_records(m, g, &found, &n);
     for (size_t i = 0; i < n && rc >= 0; i++) {
         struct text line;
         rc = note_text(m, snapshot_file(m->snapshot, found[i].file), found[i].name, &line);
@@ -486,7 +483,8 @@ int metadata_have(struct metadata *m, const struct index_file *file,
                   const struct index_name *record)
 {
     struct text line;
-    int rc = of_hash(record) ? note_hash_record(m, record) : note_text(m, file, record, &line);
+    int rc =
+        is_hash_record(record) ? note_hash_record(m, record) : note_text(m, file, record, &line);
 
     return rc < 0 ? rc : 0;
 }

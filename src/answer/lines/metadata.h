@@ -1,10 +1,9 @@
-/* metadata.h - writes the metadata records that an object needs before it, each once an answer.
+/* metadata.h - writes the metadata records that an object refers to before it, each once an answer.
  *
  * For each hash: the records of the object's own file, else those of all other selected files in
  * (path, line) order; deduplicated by (kind, hash, name). Then the records of its process (host,
- * pid) in all selected files; deduplicated by text. Lookups are remembered, so that most objects
- * cost the check of one flag.
- *
+ * pid) in all selected files; deduplicated by text. Each lookup is done once, and
+ * lines_group.written marks groups that need no more.
  */
 #ifndef DFTRACERD_ANSWER_LINES_METADATA_H
 #define DFTRACERD_ANSWER_LINES_METADATA_H
@@ -19,7 +18,7 @@ void metadata_free(struct metadata *m);
 /* Appends the records that objects of this group and file need and that were not written yet. */
 int metadata_before(struct metadata *m, const struct index_file *file, const struct lines_group *g,
                     struct buf *out);
-/* The answer has this record already. */
+/* Notes that the answer has this record already. Returns 0, or an error. */
 int metadata_have(struct metadata *m, const struct index_file *file,
                   const struct index_name *record);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_BATCH = 2048, ROWS_BYTES = 256 << 10 }; /* max. rows of one call, and bytes of text */
+enum { ROWS_BATCH = 2048, ROWS_BYTES = 256 << 10 }; /* maximum of rows and text of one call */
 
 struct rows {
     struct rows_plan plan;
@@ -14,12 +14,12 @@ struct rows {
     uint32_t returned; /* rows of the current item, by the last call */
 };
 
-/* ---- blocks ---------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
-/* Sorts the values by their keys, so that they are returned as one array. */
-static int order_values(const struct rows_plan *p, struct block *b)
+/* Sorts the values by their keys, because they are returned as one array. */
+static int sort_values(const struct rows_plan *p, struct rows_item *it)
 {
-    struct item *item = &b->item;
+    struct item *item = &it->item;
     struct value *values = malloc(item->count * p->width * sizeof(*values) + 1);
     int64_t *keys = malloc(item->count * sizeof(*keys));
     if (!values || !keys) {
@@ -28,88 +28,76 @@ static int order_values(const struct rows_plan *p, struct block *b)
         return -ENOMEM;
     }
     for (uint32_t k = 0; k < item->count; k++) {
-        memcpy(values + k * p->width, b->values + item->order[k] * p->width,
+        memcpy(values + k * p->width, it->values + item->order[k] * p->width,
                p->width * sizeof(*values));
         keys[k] = item->keys[item->order[k]];
     }
-    free(b->values);
+    free(it->values);
     free(item->keys);
     free(item->order);
-    b->values = values;
+    it->values = values;
     item->keys = keys;
     item->order = NULL;
     return 0;
 }
 
-static void block_drop(void *arg, void *item)
+static void item_drop(void *arg, void *item)
 {
-    struct block *b = item;
+    struct rows_item *it = item;
 
     (void)arg;
-    charge_done(&b->item.charge);
-    charge_done(&b->text_charge);
-    free(b->item.keys);
-    free(b->item.order);
-    free(b->values);
-    arena_done(&b->texts);
-    buf_done(&b->text);
-    free(b->end);
-    free(b);
+    charge_done(&it->item.charge);
+    charge_done(&it->text_charge);
+    free(it->item.keys);
+    free(it->item.order);
+    free(it->values);
+    arena_done(&it->texts);
+    buf_done(&it->text);
+    free(it->end);
+    free(it);
 }
 
-static int fill_block(struct rows_plan *p, struct scan_worker *w, struct block *b)
+static struct rows_item *item_new(const struct rows_plan *p, size_t position)
 {
-    struct item *item = &b->item;
+    struct rows_item *it = calloc(1, sizeof(*it));
 
-    scan_worker_gathers(w);
-    int rc = p->writer ? rows_fill_text(p, w, item->position, b)
-                       : rows_fill_values(p, w, item->position, b);
-    if (rc == 0 && p->order.by_key && item->count)
-        rc = item_sort(item);
-    return rc == 0 && item->order && !p->writer ? order_values(p, b) : rc;
-}
-
-static struct block *block_new(const struct rows_plan *p, size_t position)
-{
-    struct block *b = calloc(1, sizeof(*b));
-
-    if (!b)
+    if (!it)
         return NULL;
-    b->item.position = position;
-    b->item.charge.budget = b->text_charge.budget = b->texts.budget = query_budget(p->query);
-    return b;
+    it->item.position = position;
+    it->item.charge.budget = it->text_charge.budget = it->texts.budget = query_budget(p->query);
+    return it;
 }
 
-static int block_make(void *arg, struct item_tools *tools, size_t position, void **ret)
+static int item_make(void *arg, struct item_tools *tools, size_t position, void **ret)
 {
     struct rows_plan *p = arg;
-    struct block *b = block_new(p, position);
+    struct rows_item *it = item_new(p, position);
 
-    if (!b)
+    if (!it)
         return -ENOMEM;
-    int rc = fill_block(p, tools->scan, b);
-    if (rc == 0 && b->item.count)
-        *ret = b;
+    scan_worker_gathers(tools->scan);
+    int rc = rows_fill(p, tools->scan, it);
+    if (rc == 0 && p->order.by_key && it->item.count)
+        rc = item_sort(&it->item);
+    if (rc == 0 && it->item.order && !p->writer)
+        rc = sort_values(p, it);
+    if (rc == 0 && it->item.count)
+        *ret = it;
     else
-        block_drop(p, b);
+        item_drop(p, it);
     return rc;
 }
 
-static int block_encode(void *arg, void *item, struct buf *text, struct buf *facts)
+static int item_decode(void *arg, size_t position, struct rec *facts, struct text text,
+                       struct buf *whole, void **ret)
 {
-    return rows_encode(arg, item, text, facts);
-}
-
-static int block_decode(void *arg, size_t position, struct rec *facts, struct text text,
-                        struct buf *whole, void **ret)
-{
-    struct block *b = block_new(arg, position);
-    int rc = b ? rows_decode(arg, facts, text, whole, b) : -ENOMEM;
+    struct rows_item *it = item_new(arg, position);
+    int rc = it ? rows_decode(arg, facts, text, whole, it) : -ENOMEM;
 
     if (rc == 0)
-        *ret = b;
-    else if (b)
-        block_drop(arg, b);
+        *ret = it;
+    else if (it)
+        item_drop(arg, it);
     return rc;
 }
 
@@ -123,8 +111,8 @@ static int plan_columns(struct rows_plan *p, struct query *q, const struct rows_
                             .order.by_key = o->order_ts || o->order_by,
                             .width = o->column_count,
                             .writer = o->writer};
-    p->max_by_key = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
-    p->max = p->order.by_key ? UINT64_MAX : p->max_by_key;
+    p->max_returned = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
+    p->max_read = p->order.by_key ? UINT64_MAX : p->max_returned;
     p->columns = calloc(o->column_count + 1, sizeof(struct source *));
     if (!p->columns)
         return -ENOMEM;
@@ -137,12 +125,12 @@ static int open_cursor(struct rows *r, const struct cursor_options *o, struct er
 {
     const struct item_maker maker = {.query = r->plan.query,
                                      .arg = &r->plan,
-                                     .make = block_make,
-                                     .drop = block_drop,
-                                     .encode = r->plan.writer ? block_encode : NULL,
-                                     .decode = block_decode};
+                                     .make = item_make,
+                                     .drop = item_drop,
+                                     .encode = r->plan.writer ? rows_encode : NULL,
+                                     .decode = item_decode};
 
-    /* Some 32 bytes a value; texts of 64 MiB */
+    /* Limits the text of an item to about 64 MiB, at 32 bytes a value. */
     size_t rows = ((size_t)64 << 20) / (32 * (r->plan.width + 1));
     int rc = r->plan.writer && !o->top ? scan_split_places(r->plan.query, (uint32_t)rows) : 0;
 
@@ -181,7 +169,7 @@ int rows_open(struct query *q, const struct rows_options *o, struct err *err, st
     return 0;
 }
 
-/* Consumes the rows that the last call returned, and finds the next ones. */
+/* Consumes the rows that the last call returned, and finds the next run of rows. */
 static int next_run(struct rows *r, struct err *err, struct item **ret)
 {
     uint32_t run;
@@ -196,14 +184,14 @@ static int next_run(struct rows *r, struct err *err, struct item **ret)
     return 0;
 }
 
-/* The number of the next rows, at most n, whose text is not much longer than ROWS_BYTES. */
-static uint32_t rows_of_bytes(const struct block *b, uint32_t n)
+/* Returns the number of the next rows, at most n, whose text is not much longer than ROWS_BYTES. */
+static uint32_t rows_of_bytes(const struct rows_item *it, uint32_t n)
 {
     uint32_t k = 0;
 
     for (size_t bytes = 0; k < n && bytes < ROWS_BYTES; k++) {
-        uint32_t row = item_index(&b->item, b->item.at + k);
-        bytes += b->end[row] - (row ? b->end[row - 1] : 0);
+        uint32_t row = item_index(&it->item, it->item.at + k);
+        bytes += it->end[row] - (row ? it->end[row - 1] : 0);
     }
     return k;
 }
@@ -215,7 +203,7 @@ int rows_next(struct rows *r, struct err *err, const struct value **ret_values, 
 
     if (rc < 0)
         return rc;
-    *ret_values = ((struct block *)item)->values + (size_t)item->at * r->plan.width;
+    *ret_values = ((struct rows_item *)item)->values + (size_t)item->at * r->plan.width;
     *ret_count = r->returned;
     return 0;
 }
@@ -227,12 +215,12 @@ int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret
 
     if (rc < 0)
         return rc;
-    const struct block *b = (struct block *)item;
-    r->returned = rows_of_bytes(b, r->returned);
+    const struct rows_item *it = (struct rows_item *)item;
+    r->returned = rows_of_bytes(it, r->returned);
     for (uint32_t k = item->at, to = k + r->returned; k < to;) {
         uint32_t row = item_index(item, k), last = item->order ? row : to - 1;
-        size_t start = row ? b->end[row - 1] : 0;
-        buf_append(out, b->text.data + start, b->end[last] - start);
+        size_t start = row ? it->end[row - 1] : 0;
+        buf_append(out, it->text.data + start, it->end[last] - start);
         k += last - row + 1;
     }
     *ret_count = r->returned;

@@ -1,38 +1,41 @@
-/* rows_bytes.c - encodes the texts of the rows of a place for another process: count, unit of
- * times, keys, lengths; and text. */
+/* rows_bytes.c - encodes the texts of the rows of a place for another process: number of rows, keys
+ * with the unit of times, lengths; and text. */
 #include "answer/lines/rows.h"
 
 #include <errno.h>
 
-static size_t start_of(const struct block *b, uint32_t row)
+static size_t row_start(const struct rows_item *it, uint32_t row)
 {
-    return row ? b->end[row - 1] : 0;
+    return row ? it->end[row - 1] : 0;
 }
 
-static void give_text(struct block *b, uint32_t n, size_t bytes, struct buf *out)
+/* Exchanges the buffers if the text can be sent as it is; copies it otherwise. */
+static void move_text(struct rows_item *it, uint32_t n, size_t bytes, struct buf *out)
 {
-    const struct item *item = &b->item;
+    const struct item *item = &it->item;
 
     if (out->len == 0 && !item->order) {
         struct buf own = *out;
-        *out = b->text;
+        *out = it->text;
         out->len = bytes;
-        b->text = own;
+        it->text = own;
         return;
     }
     buf_reserve(out, bytes);
     if (!item->order)
-        buf_append(out, b->text.data, bytes);
+        buf_append(out, it->text.data, bytes);
     for (uint32_t k = 0; item->order && k < n; k++) {
         uint32_t row = item->order[k];
-        buf_append(out, b->text.data + start_of(b, row), b->end[row] - start_of(b, row));
+        buf_append(out, it->text.data + row_start(it, row), it->end[row] - row_start(it, row));
     }
 }
 
-int rows_encode(const struct rows_plan *p, struct block *b, struct buf *text, struct buf *facts)
+int rows_encode(void *plan, void *rows, struct buf *text, struct buf *facts)
 {
-    const struct item *item = &b->item;
-    uint32_t n = item->count < p->max_by_key ? item->count : (uint32_t)p->max_by_key;
+    const struct rows_plan *p = plan;
+    struct rows_item *it = rows;
+    const struct item *item = &it->item;
+    uint32_t n = item->count < p->max_returned ? item->count : (uint32_t)p->max_returned;
 
     rec_put_u(facts, n);
     if (p->order.by_key)
@@ -40,44 +43,43 @@ int rows_encode(const struct rows_plan *p, struct block *b, struct buf *text, st
     size_t bytes = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t row = item_index(item, k);
-        size_t length = b->end[row] - start_of(b, row);
+        size_t length = it->end[row] - row_start(it, row);
         rec_put_u(facts, length);
         bytes += length;
     }
-    give_text(b, n, bytes, text);
+    move_text(it, n, bytes, text);
     return facts->error ? facts->error : text->error;
 }
 
-static int take_text(struct block *b, struct text text, struct buf *whole)
+/* whole: the buffer of `text`, which becomes owned by the item; NULL: the text is copied. */
+static int set_text(struct rows_item *it, struct text text, struct buf *whole)
 {
-    int rc = charge_up_to(&b->text_charge, text.len);
+    int rc = charge_up_to(&it->text_charge, text.len);
 
     if (rc < 0)
         return rc;
     if (whole) {
-        b->text = *whole;
+        it->text = *whole;
         *whole = (struct buf){0};
         return 0;
     }
-    buf_text(&b->text, text);
-    return b->text.error;
+    buf_text(&it->text, text);
+    return it->text.error;
 }
 
 int rows_decode(const struct rows_plan *p, struct rec *facts, struct text text, struct buf *whole,
-                struct block *b)
+                struct rows_item *it)
 {
     uint64_t n = rec_count(facts, 1);
     size_t end = 0;
-    int rc = n == 0 || n > UINT32_MAX / 2
-                 ? ERR_CORRUPT
-                 : rows_grow(p, &b->item, (uint32_t)n, (void **)&b->end, sizeof(*b->end));
+    int rc = n == 0 || n > UINT32_MAX / 2 ? ERR_CORRUPT : rows_grow(p, it, (uint32_t)n);
 
     if (rc < 0)
         return rc;
     if (p->order.by_key)
-        item_take_keys(&b->item, n, facts);
+        item_take_keys(&it->item, n, facts);
     for (uint64_t i = 0; i < n; i++)
-        b->end[i] = end += rec_u(facts);
-    b->item.count = (uint32_t)n;
-    return facts->bad || text.len != end ? ERR_CORRUPT : take_text(b, text, whole);
+        it->end[i] = end += rec_u(facts);
+    it->item.count = (uint32_t)n;
+    return facts->bad || text.len != end ? ERR_CORRUPT : set_text(it, text, whole);
 }

@@ -1,25 +1,21 @@
-/* share.c - hands out the units of all pieces in order, in stretches of one target; knows what each
- * output file has. */
-#include "answer/lines/share.h"
-
+/* share.c - returns the units of all pieces in order, in stretches of one target; keeps track of
+ * the metadata records that each output file has. */
 #include "answer/lines/metadata.h"
+#include "answer/lines/share.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Text that no chunk has comes in pieces of this size; a stretch that is handed out is about so
- * long. */
-#define GAP_PIECE (4u << 20)
-#define STRETCH (1u << 20)
-/* `[` and `]` lines of an output file. */
-enum { FRAME_BYTES = 4 };
+#define GAP_PIECE (4u << 20) /* maximum bytes of a piece of text in no chunk */
+#define STRETCH (1u << 20)   /* a stretch ends with the unit that reaches this length */
+enum { FRAME_BYTES = 4 };    /* the lines `[` and `]` of an output file */
 
 struct share_target {
-    bool open;
+    bool open;                 /* it has an output file */
     enum trace_unit unit;      /* of times in the output file */
     uint64_t bytes;            /* of the output file so far */
-    struct metadata *metadata; /* that it has */
+    struct metadata *metadata; /* records in the output file */
 };
 
 /* Records of the current file in text order. */
@@ -37,12 +33,12 @@ struct sharing {
     bool units; /* times of some files are not in microseconds */
     struct read_ahead *ahead;
     struct share_piece *piece;
-    uint32_t unit; /* of the piece: the next one */
-    uint8_t *seen; /* bit: a target's file has what a group of references needs */
-    uint32_t last; /* target of the previous stretch; UINT32_MAX: it was of another file */
-    uint32_t file;
-    bool line_open;               /* the last line of the target has not ended */
-    struct share_target *targets; /* groups and the rest */
+    uint32_t unit;  /* the next one of the piece */
+    uint8_t *seen;  /* a bit for each target and reference group: its output file has the records */
+    uint32_t last;  /* target of the previous stretch; UINT32_MAX: it was of another file */
+    uint32_t file;  /* of the previous stretch: position in the snapshot */
+    bool line_open; /* the last line of `last` has not ended */
+    struct share_target *targets; /* those of the groups, then the rest */
     uint32_t target_count;
     struct records records;
     struct buf added;
@@ -66,7 +62,7 @@ static int add_gap(struct sharing *s, uint32_t file, uint64_t from, uint64_t to,
     return rc;
 }
 
-/* The whole text of a file: its chunks and what is between them. */
+/* Adds the whole text of a file: its chunks, and the text between them. */
 static int add_file(struct sharing *s, uint32_t position)
 {
     const struct index_file *f = snapshot_file(query_snapshot(s->plan.all), position);
@@ -195,7 +191,7 @@ static int order_records(struct records *r, const struct index_file *f)
     return 0;
 }
 
-/* A record of the text goes into a target's file, which has it then. */
+/* Notes that the output file gets a record of the text. */
 static int note_record(struct sharing *s, struct share_target *t, uint32_t row)
 {
     const struct index_file *f = s->piece->file;
@@ -276,9 +272,10 @@ static int add_records(struct sharing *s, const struct share_unit *u)
                            &s->added);
 }
 
-/* A line that does not begin an object could be read as the rest of the line before it (READING.md
- * rule 6). After a line that did not precede it in the source, an empty line separates them. */
-static bool may_continue(struct text line)
+/* Returns true if a line could be read as the rest of the line before it, because it does not
+ * begin an object (READING.md rule 6). If another line precedes it in the source, an empty line
+ * separates them. */
+static bool may_continue_line(struct text line)
 {
     size_t i = 0;
 
@@ -287,14 +284,14 @@ static bool may_continue(struct text line)
     return i < line.len && line.ptr[i] != '{';
 }
 
-/* Times of one file have one unit (READING.md). */
+/* Returns true if a new output file must begin: all times of a file have one unit (READING.md). */
 static bool is_full(const struct sharing *s, const struct share_target *t, uint64_t more)
 {
     return (t->bytes > FRAME_BYTES && t->bytes + more > s->file_bytes) ||
            t->unit != s->piece->file->unit;
 }
 
-/* The first record of a file that names a unit is the valid one, so no other may come before it. */
+/* Adds the record that names the unit: the first one of a file is valid. */
 static void add_unit_record(struct sharing *s, const struct share_target *t)
 {
     static const char *const names[] = {
@@ -319,7 +316,7 @@ static int before_unit(struct sharing *s, const struct share_unit *u, struct sha
         rc = begin_file(s, t);
         add_unit_record(s, t);
         ret->begins = true;
-    } else if (!continues && s->last != u->target && may_continue(text)) {
+    } else if (!continues && s->last != u->target && may_continue_line(text)) {
         buf_putc(&s->added, '\n');
     }
     return rc == 0 && needs_records(s, u) ? add_records(s, u) : rc;
@@ -328,7 +325,7 @@ static int before_unit(struct sharing *s, const struct share_unit *u, struct sha
 /* ---- stretches ------------------------------------------------------------------------------- */
 
 /* Adds the unit to the stretch. */
-static int take_unit(struct sharing *s, const struct share_unit *u, struct share *ret)
+static int append_unit(struct sharing *s, const struct share_unit *u, struct share *ret)
 {
     size_t len = unit_text(s->piece, s->unit).len;
 
@@ -372,9 +369,9 @@ static int make_stretch(struct sharing *s, struct share *ret)
     buf_clear(&s->added);
     if (u->target != SHARE_BRACKETS)
         rc = before_unit(s, u, ret);
-    rc = rc < 0 ? rc : take_unit(s, u, ret);
+    rc = rc < 0 ? rc : append_unit(s, u, ret);
     while (rc == 0 && can_follow(s, ret))
-        rc = take_unit(s, &s->piece->units.at[s->unit], ret);
+        rc = append_unit(s, &s->piece->units.at[s->unit], ret);
     s->last = ret->target;
     ret->added = (struct text){s->added.data, s->added.len};
     for (size_t i = 0; i < s->added.len; i++)

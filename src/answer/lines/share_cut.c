@@ -1,5 +1,5 @@
-/* share_cut.c - makes a piece: which target each object of a chunk has, by the columns alone; then
- * its text, cut into units. */
+/* share_cut.c - makes a piece: finds the target of each object of a chunk by its columns, then
+ * divides the text of the chunk into units. */
 #include "answer/lines/share.h"
 
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define NO_TARGET UINT16_MAX
-/* Longer lines of brackets go to the rest: there are few different ones of these. */
-enum { BRACKETS_MOST = 4 };
+/* Longer lines of brackets go to the rest. */
+enum { BRACKETS_MAX = 4 };
 
-/* What a worker keeps: the scans of the groups. */
+/* The scans of the groups, for one worker. */
 struct share_tools {
     struct scan_worker *scan[1]; /* group_count, each made when first needed */
 };
@@ -37,7 +37,7 @@ static void piece_free(struct share_piece *s)
     vec_done(&s->units);
     free(s->start);
     free(s->object_len);
-    free(s->need);
+    free(s->group);
     free(s->target);
     free(s->class);
     arena_done(&s->arena);
@@ -55,7 +55,7 @@ void share_plan_done(struct share_plan *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-static struct share_tools *take_tools(struct share_plan *p)
+static struct share_tools *tools_acquire(struct share_plan *p)
 {
     struct share_tools *t = NULL;
 
@@ -66,7 +66,7 @@ static struct share_tools *take_tools(struct share_plan *p)
     return t ? t : calloc(1, sizeof(*t) + p->group_count * sizeof(t->scan[0]));
 }
 
-static void give_tools(struct share_plan *p, struct share_tools *t)
+static void tools_release(struct share_plan *p, struct share_tools *t)
 {
     pthread_mutex_lock(&p->lock);
     bool kept = vec_push(&p->idle, t) == 0;
@@ -121,9 +121,9 @@ struct cutter {
     struct share_plan *plan;
     struct share_piece *piece;
     struct lines_refs *refs;
-    uint64_t end;     /* of the object before, in the chunk's text */
-    uint32_t group;   /* whose rows are being marked */
-    uint32_t without; /* objects of data that no group has taken yet */
+    uint64_t end;     /* of the object before, in the text of the chunk */
+    uint32_t group;   /* the query whose rows are being marked */
+    uint32_t without; /* number of objects of data without a target */
     int64_t gaps[SCAN_BATCH], lens[SCAN_BATCH], classes[SCAN_BATCH];
 };
 
@@ -143,7 +143,7 @@ static int grow_rows(const struct cutter *c, uint32_t rows)
     } while (0)
     ROWS_OF(s->start);
     ROWS_OF(s->object_len);
-    ROWS_OF(s->need);
+    ROWS_OF(s->group);
     ROWS_OF(s->target);
     ROWS_OF(s->class);
 #undef ROWS_OF
@@ -165,8 +165,8 @@ static int read_columns(struct cutter *c, const struct scan_batch *b)
     return rc;
 }
 
-/* Called with every row in order, because the query selects all objects. */
-static int note_rows(void *arg, struct scan_batch *b)
+/* Gets every row, in order, because the query selects all objects. */
+static int add_rows(void *arg, struct scan_batch *b)
 {
     struct cutter *c = arg;
     struct share_piece *s = c->piece;
@@ -175,7 +175,7 @@ static int note_rows(void *arg, struct scan_batch *b)
     if (rc == 0 && b->first == 0)
         rc = grow_rows(c, b->chunk->rows);
     rc = rc < 0 ? rc : read_columns(c, b);
-    rc = rc < 0 ? rc : refs_batch(c->refs, b, s->need + s->rows);
+    rc = rc < 0 ? rc : refs_batch(c->refs, b, s->group + s->rows);
     for (uint32_t i = 0; rc == 0 && i < b->rows; i++) {
         uint32_t row = s->rows++;
         uint64_t start = c->end + (uint64_t)c->gaps[i];
@@ -198,8 +198,7 @@ static int mark_rows(void *arg, struct scan_batch *b)
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_place(b, batch_row(b, j));
-        bool takes = s->target[row] == NO_TARGET && s->class[row] != TRACE_METADATA;
-        if (takes) {
+        if (s->target[row] == NO_TARGET && s->class[row] != TRACE_METADATA) {
             s->target[row] = (uint16_t)c->group;
             c->without--;
         }
@@ -207,27 +206,26 @@ static int mark_rows(void *arg, struct scan_batch *b)
     return 0;
 }
 
-/* Number of the piece's chunk among those that a query looks at; false: none of its rows is
- * selected. */
+static int compare_place(const void *key, const void *element)
+{
+    const struct share_place *x = key;
+    const struct scan_place *y = element;
+
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return (x->chunk > y->chunk) - (x->chunk < y->chunk);
+}
+
+/* Finds the chunk among the places of a query. Returns false if none of its rows is selected. */
 static bool find_place(const struct query *q, const struct share_place *place, size_t *ret)
 {
     const struct scan_place *places;
-    size_t from = 0, to = scan_places(q, &places);
+    size_t n = scan_places(q, &places);
+    const struct scan_place *found =
+        n ? bsearch(place, places, n, sizeof(*places), compare_place) : NULL;
 
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        const struct scan_place *m = &places[middle];
-        bool before = m->file != place->file ? m->file < place->file : m->chunk < place->chunk;
-        if (m->file == place->file && m->chunk == place->chunk) {
-            *ret = middle;
-            return true;
-        }
-        if (before)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return false;
+    *ret = found ? (size_t)(found - places) : 0;
+    return found != NULL;
 }
 
 static int mark_groups(struct cutter *c, struct share_tools *tools)
@@ -246,8 +244,9 @@ static int mark_groups(struct cutter *c, struct share_tools *tools)
     return rc;
 }
 
-/* Records go with the next object of data, else with the one before, else to the rest. */
-static void settle_targets(struct share_piece *s, uint16_t rest)
+/* Objects of data without a target go to the rest; records go with the next object of data, else
+ * with the previous one, else to the rest. */
+static void set_targets(struct share_piece *s, uint16_t rest)
 {
     uint16_t with = NO_TARGET;
 
@@ -275,18 +274,18 @@ static int find_rows(struct cutter *c, struct item_tools *tools)
 
     if (s->place.chunk == SHARE_NO_CHUNK || !find_place(c->plan->all, &s->place, &position))
         return 0;
-    struct share_tools *own = take_tools(c->plan);
+    struct share_tools *own = tools_acquire(c->plan);
     int rc = own ? refs_new(&c->plan->lines, &c->refs) : -ENOMEM;
-    rc = rc < 0 ? rc : scan_chunk(tools->scan, position, note_rows, c);
+    rc = rc < 0 ? rc : scan_chunk(tools->scan, position, add_rows, c);
     if (rc == 0 && s->rows)
         rc = refs_groups(c->refs, &s->arena, &s->groups);
     for (uint32_t i = 0; rc == 0 && i < s->rows; i++)
-        s->group_count = s->need[i] >= s->group_count ? s->need[i] + 1 : s->group_count;
+        s->group_count = s->group[i] >= s->group_count ? s->group[i] + 1 : s->group_count;
     rc = rc < 0 ? rc : mark_groups(c, own);
     if (own)
-        give_tools(c->plan, own);
+        tools_release(c->plan, own);
     refs_free(c->refs);
-    settle_targets(s, (uint16_t)c->plan->group_count);
+    set_targets(s, (uint16_t)c->plan->group_count);
     return rc;
 }
 
@@ -307,11 +306,7 @@ static int fetch_text(struct cutter *c, struct item_tools *tools)
     }
     rc = rc < 0 ? rc : tools_text(tools, c->plan->all, s->file, &text);
     rc = rc < 0 ? rc : trace_text_read(text, s->place.offset, s->text, s->place.len);
-    /* What cannot be read may have been cut just now. */
-    if (rc == 0 || rc == ERR_CORRUPT) {
-        int same = index_text_check(s->file, tools->fd);
-        rc = rc == 0 || same == ERR_STALE ? same : rc;
-    }
+    rc = lines_check_file(s->file, tools->fd, rc);
     s->len = s->place.len;
     return rc;
 }
@@ -323,14 +318,14 @@ static bool is_brackets(const char *line, size_t len)
     size_t text = len && line[len - 1] == '\n' ? len - 1 : len;
 
     for (size_t i = 0; i < text; i++) {
-        if (text > BRACKETS_MOST || !strchr("[], \t\r", line[i]) || !line[i])
+        if (text > BRACKETS_MAX || !strchr("[], \t\r", line[i]) || !line[i])
             return false;
     }
     return true;
 }
 
-/* Lines without an object. The first line of text that no chunk has may be the end of one that
- * began before. */
+/* Adds lines without an object. The first line of text in no chunk may be the end of a line that
+ * began before it, so it is not taken for a line of brackets. */
 static int add_others(struct cutter *c, uint32_t from, uint32_t to)
 {
     struct share_piece *s = c->piece;
@@ -339,9 +334,9 @@ static int add_others(struct cutter *c, uint32_t from, uint32_t to)
     for (uint32_t at = from, next; at < to && rc == 0; at = next) {
         const char *newline = memchr(s->text + at, '\n', to - at);
         next = newline ? (uint32_t)(newline - s->text) + 1 : to;
-        bool own =
+        bool whole =
             !(at == 0 && s->place.chunk == SHARE_NO_CHUNK) && (newline || s->place.ends_file);
-        bool brackets = own && is_brackets(s->text + at, next - at);
+        bool brackets = whole && is_brackets(s->text + at, next - at);
         bool cut = !newline && s->place.ends_file && !brackets;
         struct share_unit unit = {.from = at,
                                   .lines = newline || cut,
@@ -375,7 +370,7 @@ static int add_object(struct cutter *c, uint32_t row, uint32_t from, uint32_t *r
     uint32_t stop = newline ? (uint32_t)(newline - s->text) + 1 : next;
     bool record = s->class[row] == TRACE_METADATA;
     struct share_unit unit = {.from = from,
-                              .of = record ? row : s->need[row],
+                              .of = record ? row : s->group[row],
                               .target = s->target[row],
                               .kind = record ? SHARE_RECORD : SHARE_DATA,
                               .cut = !newline,

@@ -1,6 +1,7 @@
 /* text_range.c - parts of a file's text by bytes or lines, in pieces, through the checkpoints of
  * the index. */
 #include "dftracerd/text_range.h"
+#include "answer/lines/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,17 +30,12 @@ static int read_piece(struct text_range *r, uint64_t from, uint64_t to, size_t *
 
     *ret_len = n;
     rc = rc < 0 ? rc : trace_text_read(r->text, from, r->piece, n);
-    /* What cannot be read may have been cut just now. */
-    if (rc == 0 || rc == ERR_CORRUPT) {
-        int same = index_text_check(r->file, r->fd);
-        rc = rc == 0 || same == ERR_STALE ? same : rc;
-    }
-    return rc;
+    return lines_check_file(r->file, r->fd, rc);
 }
 
 /* ---- line_bytes ------------------------------------------------------------------------------ */
 
-/* The first line start at or after `from`; `to` when there is none before it. */
+/* Sets *ret to the first start of a line at or after `from`; `to`: there is none before it. */
 static int line_start(struct text_range *r, uint64_t from, uint64_t to, uint64_t *ret)
 {
     uint64_t at = from ? from - 1 : 0;
@@ -63,7 +59,7 @@ static int line_start(struct text_range *r, uint64_t from, uint64_t to, uint64_t
     return 0;
 }
 
-/* The end of the last line that ends in [from, to]; `from` when none does. */
+/* Sets *ret to the end of the last line that ends in [from, to]; `from`: there is none. */
 static int line_stop(struct text_range *r, uint64_t from, uint64_t to, uint64_t *ret)
 {
     *ret = to;
@@ -88,7 +84,7 @@ static int line_stop(struct text_range *r, uint64_t from, uint64_t to, uint64_t 
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A stretch of the text: what lies before the first chunk, or a chunk up to the next one. */
+/* The text before the first chunk, or from the begin of a chunk to that of the next one. */
 struct stretch {
     uint64_t from, to;
     int64_t chunk; /* -1: none */
@@ -105,8 +101,7 @@ static struct stretch stretch_of(const struct index_file *f, uint32_t i)
     return s;
 }
 
-/* One object a line, each ending in `}\n`: then there are as many lines as rows, and no text need
- * be read. */
+/* Sets *ret to true if each line is an object, so that there are as many lines as rows. */
 static int lines_are_rows(struct chunk_view *v, const struct column *gap, const struct column *len,
                           uint64_t bytes, bool *ret)
 {
@@ -130,8 +125,9 @@ static int lines_are_rows(struct chunk_view *v, const struct column *gap, const 
     return 0;
 }
 
-/* 0 and *ret_known false: the text must be read. */
-static int lines_by_columns(struct text_range *r, const struct stretch *s, uint64_t *ret,
+/* Sets *ret to the number of lines, without reading the text; *ret_known false: this is not
+ * possible. */
+static int count_by_columns(struct text_range *r, const struct stretch *s, uint64_t *ret,
                             bool *ret_known)
 {
     const struct trace_counts *c = &r->file->counts;
@@ -151,20 +147,29 @@ static int lines_by_columns(struct text_range *r, const struct stretch *s, uint6
     return rc;
 }
 
-/* Passes over `*skip` lines, at most to the end of the stretch. */
+/* Subtracts from *lines, down to 0, the lines that end in the first n bytes of the piece.
+ * Returns the position after the last of these; n if lines are left. */
+static size_t pass_lines(const struct text_range *r, size_t n, uint64_t *lines)
+{
+    size_t used = 0;
+
+    while (*lines && used < n) {
+        const char *p = memchr(r->piece + used, '\n', n - used);
+        used = p ? (size_t)(p - r->piece) + 1 : n;
+        *lines -= p != NULL;
+    }
+    return used;
+}
+
+/* Skips *skip lines of the stretch, or all of it. */
 static int skip_in_text(struct text_range *r, const struct stretch *s, uint64_t *skip)
 {
     for (r->at = s->from; *skip && r->at < s->to;) {
-        size_t n, used = 0;
+        size_t n;
         int rc = read_piece(r, r->at, s->to, &n);
         if (rc < 0)
             return rc;
-        while (*skip && used < n) {
-            const char *p = memchr(r->piece + used, '\n', n - used);
-            used = p ? (size_t)(p - r->piece) + 1 : n;
-            *skip -= p != NULL;
-        }
-        r->at += used;
+        r->at += pass_lines(r, n, skip);
     }
     return 0;
 }
@@ -177,7 +182,7 @@ static int skip_lines(struct text_range *r, uint64_t skip)
         struct stretch s = stretch_of(r->file, i);
         uint64_t lines = 0;
         bool known;
-        rc = lines_by_columns(r, &s, &lines, &known);
+        rc = count_by_columns(r, &s, &lines, &known);
         if (rc < 0)
             break;
         if (known && lines <= skip) {
@@ -192,7 +197,7 @@ static int skip_lines(struct text_range *r, uint64_t skip)
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- open and read --------------------------------------------------------------------------- */
 
 static int find_range(struct text_range *r, enum text_mode mode, uint64_t start, uint64_t end)
 {
@@ -213,7 +218,7 @@ static int find_range(struct text_range *r, enum text_mode mode, uint64_t start,
     return rc < 0 ? rc : line_stop(r, r->at, r->stop, &r->stop);
 }
 
-static int explain(const struct text_range *r, struct err *err, int rc)
+static int range_error(const struct text_range *r, struct err *err, int rc)
 {
     if (rc == ERR_CORRUPT)
         return err_set(err, rc, "%s: the text from byte %llu on cannot be read", r->file->name,
@@ -238,7 +243,7 @@ int text_range_open(struct index *ix, struct snapshot *snapshot, const struct in
     if (rc == 0)
         rc = find_range(r, mode, start, end);
     if (rc < 0) {
-        explain(r, err, rc);
+        range_error(r, err, rc);
         text_range_close(r);
         return rc;
     }
@@ -254,16 +259,9 @@ int text_range_next(struct text_range *r, struct buf *out, struct err *err)
         return ERR_END;
     int rc = read_piece(r, r->at, r->stop, &n);
     if (rc < 0)
-        return explain(r, err, rc);
-    if (r->by_lines && r->lines != UINT64_MAX) {
-        size_t used = 0;
-        while (r->lines && used < n) {
-            const char *p = memchr(r->piece + used, '\n', n - used);
-            used = p ? (size_t)(p - r->piece) + 1 : n;
-            r->lines -= p != NULL;
-        }
-        n = used;
-    }
+        return range_error(r, err, rc);
+    if (r->by_lines && r->lines != UINT64_MAX)
+        n = pass_lines(r, n, &r->lines);
     buf_append(out, r->piece, n);
     r->at += n;
     return out->error;

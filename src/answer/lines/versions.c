@@ -9,24 +9,24 @@
 enum { WINDOW = 1024 };
 
 /* One of the two versions, and its current window: rows [first, first + count) of its chunk. */
-struct walk {
+struct version_reader {
     struct index *ix;
     struct file_version *version;
     struct chunk_view *view; /* while a window is read */
     bool began;              /* `rows` is set, and the window if count > 0 */
     uint32_t rows, first, count;
-    uint64_t text_end; /* of the last object of the window, in the file's text */
-    bool values, times;
-    uint64_t start[WINDOW], hash[WINDOW];
+    uint64_t text_end;  /* of the last object of the window, in the text of the file */
+    bool values, times; /* values, and among them times, are compared */
+    uint64_t start[WINDOW], hash[WINDOW]; /* by object: position in the text, hash of all values */
     int64_t gaps[WINDOW], lens[WINDOW], numbers[WINDOW];
     double doubles[WINDOW];
     uint32_t codes[WINDOW];
     uint64_t valid[WINDOW / 64];
 };
 
-/* ---- what an object is ----------------------------------------------------------------------- */
+/* ---- hashes of objects ----------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t path, uint64_t kind, uint64_t value)
+static uint64_t hash_value(uint64_t path, uint64_t kind, uint64_t value)
 {
     uint64_t words[] = {path, kind, value};
 
@@ -41,7 +41,7 @@ static uint64_t hash_number(uint64_t path, double d)
 
     d = d == 0 ? 0 : d;
     memcpy(&bits, &d, sizeof(bits));
-    return mix(path, 'd', bits);
+    return hash_value(path, 'd', bits);
 }
 
 static uint64_t hash_integer(uint64_t path, int64_t i)
@@ -49,7 +49,7 @@ static uint64_t hash_integer(uint64_t path, int64_t i)
     double d = (double)i;
     bool exact = d >= -0x1p63 && d < 0x1p63 && (int64_t)d == i;
 
-    return exact ? hash_number(path, d) : mix(path, 'i', (uint64_t)i);
+    return exact ? hash_number(path, d) : hash_value(path, 'i', (uint64_t)i);
 }
 
 static uint64_t hash_entry(uint64_t path, const struct column_entry *e)
@@ -57,13 +57,14 @@ static uint64_t hash_entry(uint64_t path, const struct column_entry *e)
     if (e->type == TRACE_INT)
         return hash_integer(path, e->i);
     if (e->type == TRACE_BOOL)
-        return mix(path, 'b', (uint64_t)e->i);
+        return hash_value(path, 'b', (uint64_t)e->i);
     if (e->type == TRACE_DOUBLE)
         return hash_number(path, e->d);
-    return mix(path, 't', text_hash(e->text));
+    return hash_value(path, 't', text_hash(e->text));
 }
 
-static int hash_dictionary(struct walk *w, const struct column *c, uint64_t path, uint64_t *out)
+static int hash_dictionary(struct version_reader *w, const struct column *c, uint64_t path,
+                           uint64_t *out)
 {
     struct column_entry e;
     int rc = column_read_codes(w->view, c, w->first, w->count, w->codes);
@@ -81,7 +82,8 @@ static int hash_dictionary(struct walk *w, const struct column *c, uint64_t path
     return rc;
 }
 
-static int hash_integers(struct walk *w, const struct column *c, uint64_t path, uint64_t *out)
+static int hash_integers(struct version_reader *w, const struct column *c, uint64_t path,
+                         uint64_t *out)
 {
     uint64_t scale = c->type == COLUMN_TIME && !c->nano ? 1000 : 1;
     int rc = column_read_i64(w->view, c, w->first, w->count, w->numbers);
@@ -90,12 +92,13 @@ static int hash_integers(struct walk *w, const struct column *c, uint64_t path, 
         if (c->type == COLUMN_INT)
             out[i] = hash_integer(path, w->numbers[i]);
         else
-            out[i] = mix(path, c->type == COLUMN_TIME ? 'n' : 'b', (uint64_t)w->numbers[i] * scale);
+            out[i] = hash_value(path, c->type == COLUMN_TIME ? 'n' : 'b',
+                                (uint64_t)w->numbers[i] * scale);
     }
     return rc;
 }
 
-static int hash_column(struct walk *w, const struct column *c)
+static int hash_column(struct version_reader *w, const struct column *c)
 {
     uint64_t path = text_hash(c->path), out[WINDOW] = {0};
     int rc = c->nulls ? column_read_valid(w->view, c, w->first, w->count, w->valid) : 0;
@@ -116,14 +119,14 @@ static int hash_column(struct walk *w, const struct column *c)
     return rc;
 }
 
-/* Whether a column is computed from others or from the position of the chunk. */
+/* Returns true if a column is computed from others or from the position of the chunk. */
 static bool is_derived(struct text path)
 {
     return column_is_computed(path) ||
            (path.len && path.ptr[0] == '@' && !text_eq(path, TEXT("@other")));
 }
 
-static int hash_window(struct walk *w)
+static int hash_window(struct version_reader *w)
 {
     uint32_t n = chunk_column_count(w->view);
     struct column c;
@@ -140,7 +143,7 @@ static int hash_window(struct walk *w)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-static int find_lengths(struct walk *w, struct column *gap, struct column *len)
+static int find_lengths(struct version_reader *w, struct column *gap, struct column *len)
 {
     int rc = chunk_find(w->view, TEXT("@gap"), gap);
 
@@ -148,7 +151,7 @@ static int find_lengths(struct walk *w, struct column *gap, struct column *len)
     return rc == -ENOENT ? ERR_CORRUPT : rc;
 }
 
-static int next_window(struct walk *w, const struct column *gap, const struct column *len)
+static int next_window(struct version_reader *w, const struct column *gap, const struct column *len)
 {
     uint32_t left = w->rows - (w->first + w->count);
 
@@ -165,7 +168,7 @@ static int next_window(struct walk *w, const struct column *gap, const struct co
 
 /* Reads windows until the one that contains the row version->at.row, which must be less than
  * w->rows. */
-static int read_windows(struct walk *w)
+static int read_windows(struct version_reader *w)
 {
     const struct file_version *c = w->version;
     struct column gap, len;
@@ -182,8 +185,8 @@ static int read_windows(struct walk *w)
     return rc;
 }
 
-/* Moves the window to the object at version->at. ERR_END. */
-static int walk_to(struct walk *w)
+/* Moves the window to the object at version->at. Returns 0, ERR_END or an error. */
+static int reader_seek(struct version_reader *w)
 {
     struct file_version *c = w->version;
 
@@ -205,7 +208,7 @@ static int walk_to(struct walk *w)
 
 /* ---- side by side ---------------------------------------------------------------------------- */
 
-static bool same_object(const struct walk *a, const struct walk *b)
+static bool same_object(const struct version_reader *a, const struct version_reader *b)
 {
     uint32_t i = a->version->at.row - a->first, k = b->version->at.row - b->first;
 
@@ -213,15 +216,16 @@ static bool same_object(const struct walk *a, const struct walk *b)
            (!a->values || a->hash[i] == b->hash[k]);
 }
 
-static int compare(struct walk *old, struct walk *new, struct budget *budget, enum compared *ret)
+static int compare_readers(struct version_reader *old, struct version_reader *new,
+                           struct budget *budget, enum compared *ret)
 {
     for (;;) {
-        int rc = walk_to(old);
+        int rc = reader_seek(old);
         if (rc == ERR_END) {
             *ret = COMPARED_OLD_ENDS;
             return 0;
         }
-        rc = rc < 0 ? rc : walk_to(new);
+        rc = rc < 0 ? rc : reader_seek(new);
         if (rc == ERR_END) {
             *ret = COMPARED_NEW_ENDS;
             return 0;
@@ -242,14 +246,16 @@ static int compare(struct walk *old, struct walk *new, struct budget *budget, en
 int versions_compare(struct index *ix, struct file_version *old, struct file_version *new,
                      bool values, struct budget *budget, enum compared *ret)
 {
-    struct walk *walks = calloc(2, sizeof(*walks));
+    struct version_reader *readers = calloc(2, sizeof(*readers));
     bool times = old->file->unit == new->file->unit;
 
-    if (!walks)
+    if (!readers)
         return -ENOMEM;
-    walks[0] = (struct walk){.ix = ix, .version = old, .values = values, .times = times};
-    walks[1] = (struct walk){.ix = ix, .version = new, .values = values, .times = times};
-    int rc = compare(&walks[0], &walks[1], budget, ret);
-    free(walks);
+    readers[0] =
+        (struct version_reader){.ix = ix, .version = old, .values = values, .times = times};
+    readers[1] =
+        (struct version_reader){.ix = ix, .version = new, .values = values, .times = times};
+    int rc = compare_readers(&readers[0], &readers[1], budget, ret);
+    free(readers);
     return rc;
 }

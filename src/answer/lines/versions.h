@@ -16,7 +16,7 @@ static inline bool row_at_before(struct row_at a, struct row_at b)
 {
     return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row;
 }
-/* The objects of `file` in [at, end). */
+/* The objects of `file` in [at, end). `snapshot` is borrowed, and contains it. */
 struct file_version {
     struct snapshot *snapshot;
     const struct index_file *file;

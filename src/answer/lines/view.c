@@ -1,5 +1,5 @@
-/* view.c - /view: the selected lines byte for byte, with the metadata they need, or their
- * number. */
+/* view.c - /view: the selected lines, unmodified, with the metadata records that they refer to, or
+ * their number. */
 #include "answer/stats/summary.h"
 #include "answer/lines/follow_lost.h"
 #include "answer/lines/metadata.h"
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 struct view {
-    struct lines_plan plan;
-    struct metadata *metadata; /* NULL: none wanted */
-    struct follow *follow;     /* NULL: what cannot be read is an error */
+    struct lines_plan plan;    /* the first member: `arg` of the item maker */
+    struct metadata *metadata; /* NULL: no metadata records are returned */
+    struct follow *follow;     /* NULL: unreadable lines are an error */
     struct top *top;           /* NULL: not ordered by a column */
     struct cursor *cursor;
     uint64_t written;
@@ -23,8 +23,8 @@ struct view {
 
 /* ---- lines of files that change -------------------------------------------------------------- */
 
-/* Whether the error is due to a change of the file. If it was truncated while it was read, it must
- * be checked; one that is not READY will be indexed again anyway. */
+/* Returns true if the file has changed, which caused the error. ERR_CORRUPT may have other
+ * causes, so the file is checked then, unless it will be indexed again anyway. */
 static bool has_changed(struct query *q, size_t position, int rc)
 {
     const struct scan_place *places;
@@ -44,7 +44,7 @@ static bool has_changed(struct query *q, size_t position, int rc)
     return !same;
 }
 
-static int make(void *arg, struct item_tools *tools, size_t position, void **ret)
+static int view_make(void *arg, struct item_tools *tools, size_t position, void **ret)
 {
     struct view *v = arg;
     int rc = lines_make(&v->plan, tools, position, ret);
@@ -56,24 +56,8 @@ static int make(void *arg, struct item_tools *tools, size_t position, void **ret
     return 0;
 }
 
-static void drop(void *arg, void *item)
-{
-    lines_drop(&((struct view *)arg)->plan, item);
-}
-
-static int encode(void *arg, void *item, struct buf *text, struct buf *facts)
-{
-    return lines_encode(&((struct view *)arg)->plan, item, text, facts);
-}
-
-static int decode(void *arg, size_t position, struct rec *facts, struct text text,
-                  struct buf *whole, void **ret)
-{
-    return lines_decode(&((struct view *)arg)->plan, position, facts, text, whole, ret);
-}
-
 /* Lost lines may be returned later, so nothing after them may be returned now. */
-static bool refuse(void *arg, const struct item *item)
+static bool view_refuse(void *arg, const struct item *item)
 {
     struct view *v = arg;
 
@@ -85,15 +69,15 @@ static bool refuse(void *arg, const struct item *item)
 static int open_cursor(struct view *v, struct cursor_options *o, struct err *err)
 {
     const struct item_maker maker = {.query = v->plan.query,
-                                     .arg = v,
-                                     .make = make,
-                                     .drop = drop,
-                                     .encode = encode,
-                                     .decode = decode,
+                                     .arg = &v->plan,
+                                     .make = view_make,
+                                     .drop = lines_drop,
+                                     .encode = lines_encode,
+                                     .decode = lines_decode,
                                      .read_text = true};
 
     v->plan.max = o->limit > UINT64_MAX - o->offset ? UINT64_MAX : o->limit + o->offset;
-    o->refuse = refuse;
+    o->refuse = view_refuse;
     return cursor_new(&maker, o, err, &v->cursor);
 }
 
@@ -156,10 +140,8 @@ bool view_may_continue(const struct view *v)
     return limit > 0;
 }
 
-/* With follow, the current item is kept: half of it may have been returned, and its file may
- * change.
- *
- */
+/* With follow, the current item is kept: a part of it may have been returned, and its file may
+ * change. */
 void view_rest(struct view *v)
 {
     if (v->cursor)
@@ -178,9 +160,10 @@ void view_close(struct view *v)
     free(v);
 }
 
-/* The end of the objects that follow each other in the text, which are copied at once. */
-static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, size_t want,
-                            size_t *ret_bytes)
+/* Returns the end of the run of objects that are contiguous in the text, which are copied at
+ * once. */
+static uint32_t run_end(const struct lines *l, uint32_t from, uint32_t to, size_t want,
+                        size_t *ret_bytes)
 {
     uint32_t i = item_index(&l->item, from), k = from + 1;
     size_t start = l->offset[i], end = start + l->len[i];
@@ -196,7 +179,8 @@ static uint32_t stretch_end(const struct lines *l, uint32_t from, uint32_t to, s
     return k;
 }
 
-/* Writes at most `run` objects of the item, about `want` bytes. *ret_taken: their number. */
+/* Writes at most `run` objects of the item, and about `want` bytes. *ret_taken: number of objects
+ * written. */
 static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want, struct buf *out,
                      uint32_t *ret_taken)
 {
@@ -211,8 +195,8 @@ static int write_run(struct view *v, struct lines *l, uint32_t run, size_t want,
                 return rc;
             l->groups[l->group[i]].written = true;
         }
-        at = stretch_end(l, at, to, want - (out->len - before < want ? out->len - before : want),
-                         &bytes);
+        at = run_end(l, at, to, want - (out->len - before < want ? out->len - before : want),
+                     &bytes);
         buf_reserve(out, bytes + 1);
         buf_append(out, l->text.data + l->offset[i], bytes);
         buf_putc(out, '\n');

@@ -1,4 +1,4 @@
-/* facts.c - the facts in the index about a process, over all selected files, and its parent.
+/* facts.c - adds records of the index about each process, from all selected files; and its parent.
  *
  * The parent is read from records: ppid of a start, else the result of fork, vfork or spawn.
  * Tracers before 1.0.5 wrote neither: their forked processes continued in the file of the parent,
@@ -13,6 +13,7 @@
 
 enum { CHECK_EVERY = 1024 }; /* processes between two checks of the budget */
 
+/* A process in a file. */
 struct fact {
     struct value host;
     uint32_t file; /* position in the snapshot */
@@ -97,8 +98,9 @@ static int read_facts(struct facts *t)
 
 /* ---- one process ----------------------------------------------------------------------------- */
 
-static void see_name(struct facts *t, const struct fact *f, enum index_name_kind kind,
-                     uint32_t hash, struct value *into)
+/* Sets *into to the name of a hash, unless it is set already. */
+static void fact_add_name(struct facts *t, const struct fact *f, enum index_name_kind kind,
+                          uint32_t hash, struct value *into)
 {
     const struct index_file *file = snapshot_file(query_snapshot(t->query), f->file);
 
@@ -106,7 +108,8 @@ static void see_name(struct facts *t, const struct fact *f, enum index_name_kind
         *into = text_value(t->query, query_resolve(t->query, file, f->process->pid, kind, hash));
 }
 
-static void see_parent(struct process_info *row, const struct index_process *p)
+/* Sets the parent. That of a start record is preferred to the result of fork or spawn. */
+static void fact_add_parent(struct process_info *row, const struct index_process *p)
 {
     static const char *const names[] = {[INDEX_PARENT_START] = "ppid",
                                         [INDEX_PARENT_FORK] = "fork",
@@ -122,7 +125,7 @@ static void see_parent(struct process_info *row, const struct index_process *p)
 }
 
 /* Rows and facts are both ordered by (host, pid). */
-static int see_facts(struct facts *t)
+static int add_facts(struct facts *t)
 {
     size_t at = 0;
     int rc = 0;
@@ -140,10 +143,10 @@ static int see_facts(struct facts *t)
                 const struct index_process *p = f->process;
                 if (row->rank.type == VALUE_NULL && p->rank != INT64_MIN)
                     row->rank = (struct value){.type = VALUE_INT, .i = p->rank};
-                see_name(t, f, INDEX_SH, p->cmd_hash, &row->command);
-                see_name(t, f, INDEX_SH, p->exec_hash, &row->exec);
-                see_name(t, f, INDEX_FH, p->cwd_hash, &row->cwd);
-                see_parent(row, p);
+                fact_add_name(t, f, INDEX_SH, p->cmd_hash, &row->command);
+                fact_add_name(t, f, INDEX_SH, p->exec_hash, &row->exec);
+                fact_add_name(t, f, INDEX_FH, p->cwd_hash, &row->cwd);
+                fact_add_parent(row, p);
                 if (row->files++ == 0)
                     row->file = snapshot_file(query_snapshot(t->query), f->file)->name;
                 started = started || p->started;
@@ -222,7 +225,7 @@ int process_add_facts(struct query *q, struct process_list *l)
     const uint32_t *files;
     int rc = read_facts(&t);
 
-    rc = rc < 0 ? rc : see_facts(&t);
+    rc = rc < 0 ? rc : add_facts(&t);
     for (size_t i = 0, n = query_files(q, &files); i < n && rc == 0; i++)
         rc = guess_in_file(&t, snapshot_file(query_snapshot(q), files[i]));
     vec_done(&t.all);

@@ -9,11 +9,11 @@
 enum { BY_HOST, BY_PID, BY_TID, BY_CAT, KEYS };
 enum { OF_COUNT = KEYS, OF_DUR, OF_BYTES, OF_FIRST, OF_LAST_TS, OF_LAST_TE };
 
-struct walk {
+struct process_sums {
     struct process_list *list;
-    struct process_info *row; /* the present one; NULL: none */
-    bool has_tid;
-    struct value tid; /* of the last row; texts are not kept, so all such threads count as one */
+    struct process_info *row; /* the current one; NULL: none */
+    bool has_tid;             /* `tid` is set */
+    struct value tid; /* of the last row; null for texts, so all of these count as one thread */
     __int128 bytes;
     double bytes_f64;
     bool any_bytes, any_double;
@@ -21,7 +21,7 @@ struct walk {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void end_process(struct walk *w)
+static void end_process(struct process_sums *w)
 {
     if (!w->row)
         return;
@@ -32,7 +32,7 @@ static void end_process(struct walk *w)
     w->row = NULL;
 }
 
-static int begin_process(struct walk *w, const struct value *keys)
+static int begin_process(struct process_sums *w, const struct value *keys)
 {
     int rc =
         vec_push(&w->list->rows,
@@ -47,7 +47,8 @@ static int begin_process(struct walk *w, const struct value *keys)
     return value_keep(&w->list->arena, &w->row->host);
 }
 
-static void see_time(struct value *into, const struct value *v, int sign)
+/* Sets *into to the smaller (sign < 0) or larger of two times. */
+static void widen_time(struct value *into, const struct value *v, int sign)
 {
     if (v->type == VALUE_TIME &&
         (into->type == VALUE_NULL || (sign < 0 ? v->wide < into->wide : v->wide > into->wide)))
@@ -60,7 +61,7 @@ static bool is_io(const struct value *cat)
            (text_eq_nocase(cat->text, TEXT("POSIX")) || text_eq_nocase(cat->text, TEXT("STDIO")));
 }
 
-static int add_row(struct walk *w, const struct value *row)
+static int add_row(struct process_sums *w, const struct value *row)
 {
     struct process_info *p = w->row;
     int rc = 0;
@@ -95,9 +96,9 @@ static int add_row(struct walk *w, const struct value *row)
         w->bytes_f64 += bytes->d;
         w->any_double = true;
     }
-    see_time(&p->first, &row[OF_FIRST], -1);
-    see_time(&p->last, &row[OF_LAST_TS], 1);
-    see_time(&p->last, &row[OF_LAST_TE], 1);
+    widen_time(&p->first, &row[OF_FIRST], -1);
+    widen_time(&p->last, &row[OF_LAST_TS], 1);
+    widen_time(&p->last, &row[OF_LAST_TE], 1);
     return 0;
 }
 
@@ -111,7 +112,7 @@ static int read_rows(struct query *q, struct process_list *l, struct err *err)
                                   .aggregates = aggregates,
                                   .aggregate_count = sizeof(aggregates) / sizeof(*aggregates),
                                   .limit = UINT64_MAX};
-    struct walk w = {.list = l};
+    struct process_sums w = {.list = l};
     struct aggregate *a = NULL;
     const struct value *rows;
     size_t count;

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Lists of children, in order; those of position `count` have no parent. */
 struct links {
-    uint32_t *first, *next,
-        *last; /* lists of children, in order; row `count` has those without a parent */
+    uint32_t *first, *next, *last;
 };
 
-static int link_all(const struct process_list *l, const uint32_t *parents, struct links *k)
+static int link_children(const struct process_list *l, const uint32_t *parents, struct links *k)
 {
     size_t n = l->rows.count + 1;
 
@@ -32,9 +32,9 @@ static int link_all(const struct process_list *l, const uint32_t *parents, struc
     return 0;
 }
 
-/* Puts parents before their children. */
-static void put_rows(struct process_list *l, const struct links *k, const uint32_t *parents,
-                     struct process_info *to)
+/* Copies the rows to `to`, parents before their children. */
+static void order_rows(struct process_list *l, const struct links *k, const uint32_t *parents,
+                       struct process_info *to)
 {
     uint32_t at = k->first[l->rows.count], depth = 0;
 
@@ -66,9 +66,9 @@ int process_make_tree(struct process_list *l)
         parents[i] = p->has_parent ? process_find_row(l, &p->host, p->parent_pid) : PROCESS_NONE;
     }
     rc = rc < 0 ? rc : process_cut_circles(parents, l->rows.count);
-    rc = rc < 0 ? rc : link_all(l, parents, &k);
+    rc = rc < 0 ? rc : link_children(l, parents, &k);
     if (rc == 0) {
-        put_rows(l, &k, parents, ordered.at);
+        order_rows(l, &k, parents, ordered.at);
         free(k.first);
         vec_done(&l->rows);
         l->rows.vec = ordered.vec;

@@ -1,9 +1,9 @@
-/* event_count.c - the number of selected objects of each file. */
+/* event_count.c - counts the selected objects of each file. */
 #include "dftracerd/event_count.h"
 #include "engine/derived/keys.h"
 #include "engine/group/groups.h"
 
-/* Counts groups by path, which are the files. */
+/* Counts the objects of each path. */
 static int count_by_scan(struct query *q, uint64_t *counts, struct err *err)
 {
     const struct source *trace;
@@ -40,7 +40,7 @@ int query_count_files(struct query *q, struct err *err, uint64_t *ret_counts)
     for (size_t i = 0; i < n && from_catalog; i++) {
         const struct index_file *f = snapshot_file(query_snapshot(q), files[i]);
         const struct trace_counts *c = &f->counts;
-        /* A file that is still being indexed has chunks before it has counters. */
+        /* A file that is still being indexed has chunks, but no counters yet. */
         from_catalog = f->state == INDEX_READY || f->state == INDEX_GROWING || f->chunk_count == 0;
         ret_counts[i] = f->chunk_count == 0 ? 0
                                             : (phases & PHASE_EVENTS ? c->events : 0) +

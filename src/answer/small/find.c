@@ -1,38 +1,39 @@
-/* find.c - /find: the next selected object by time. */
+/* find.c - /find: the next selected object by time; and queries that begin with a given object. */
 #include "dftracerd/find.h"
 #include "engine/group/worker.h"
 
-/* A position in the order: by time in ns, which may exceed 64 bits, then by file and row. */
-struct spot {
+/* The position of an object in the order of time (ns, which may exceed 64 bits), file and row. */
+struct object_place {
     __int128 ts;
     uint32_t file, chunk, row;
 };
-struct job {
+struct find_job {
     const struct find_options *options;
-    struct spot at; /* if has_place */
+    struct object_place at; /* if has_place */
 };
-/* Slot of the only group. */
+/* The slot of the only group. */
 struct nearest {
-    struct spot best; /* valid if beyond > 0 */
-    uint64_t untimed, beyond;
+    struct object_place best; /* valid if beyond > 0 */
+    uint64_t untimed;         /* objects without ts */
+    uint64_t beyond;          /* objects that may be the answer */
 };
 
-static int place_cmp(uint32_t a, uint32_t b)
+static int compare_u32(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int spot_cmp(const struct spot *a, const struct spot *b)
+static int place_compare(const struct object_place *a, const struct object_place *b)
 {
     if (a->ts != b->ts)
         return a->ts < b->ts ? -1 : 1;
     if (a->file != b->file)
-        return place_cmp(a->file, b->file);
-    return a->chunk != b->chunk ? place_cmp(a->chunk, b->chunk) : place_cmp(a->row, b->row);
+        return compare_u32(a->file, b->file);
+    return a->chunk != b->chunk ? compare_u32(a->chunk, b->chunk) : compare_u32(a->row, b->row);
 }
 
-/* True if it may be the answer. */
-static bool is_beyond(const struct job *job, const struct spot *s)
+/* Returns true if the object may be the answer. */
+static bool is_beyond(const struct find_job *job, const struct object_place *s)
 {
     const struct find_options *o = job->options;
 
@@ -40,14 +41,14 @@ static bool is_beyond(const struct job *job, const struct spot *s)
         return true;
     if (!o->has_place)
         return o->backward ? s->ts <= o->at_ns : s->ts >= o->at_ns;
-    return o->backward ? spot_cmp(s, &job->at) < 0 : spot_cmp(s, &job->at) > 0;
+    return o->backward ? place_compare(s, &job->at) < 0 : place_compare(s, &job->at) > 0;
 }
 
-/* `s` is the nearest of `count` positions that may be the answer. */
-static void take_nearest(const struct job *job, struct nearest *n, const struct spot *s,
-                         uint64_t count)
+/* Adds `count` objects that may be the answer; `s` is the nearest of them. */
+static void nearest_update(const struct find_job *job, struct nearest *n,
+                           const struct object_place *s, uint64_t count)
 {
-    int cmp = n->beyond && count ? spot_cmp(s, &n->best) : -1;
+    int cmp = n->beyond && count ? place_compare(s, &n->best) : -1;
 
     if (count && (n->beyond == 0 || (job->options->backward ? cmp > 0 : cmp < 0)))
         n->best = *s;
@@ -58,7 +59,7 @@ static void take_nearest(const struct job *job, struct nearest *n, const struct 
 
 static int nearest_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
 {
-    const struct job *job = w->grouping->arg;
+    const struct find_job *job = w->grouping->arg;
     const struct groups_of_set *s = &w->found->set[set];
     struct nearest *n = group_slot(s, 0, acc);
     const uint64_t *valid;
@@ -71,9 +72,10 @@ static int nearest_add(struct group_worker *w, struct scan_batch *b, unsigned se
             n->untimed++;
             continue;
         }
-        const struct spot spot = {(__int128)values[row] * (nano ? 1 : 1000), b->chunk->place.file,
-                                  b->chunk->place.chunk, batch_place(b, row)};
-        take_nearest(job, n, &spot, is_beyond(job, &spot));
+        const struct object_place place = {(__int128)values[row] * (nano ? 1 : 1000),
+                                           b->chunk->place.file, b->chunk->place.chunk,
+                                           batch_place(b, row)};
+        nearest_update(job, n, &place, is_beyond(job, &place));
     }
     return 0;
 }
@@ -86,7 +88,7 @@ static int nearest_merge(struct groups *into, struct acc *acc, void *slot, struc
     (void)acc, (void)from, (void)shared;
 
     to->untimed += n->untimed;
-    take_nearest(into->grouping->arg, to, &n->best, n->beyond);
+    nearest_update(into->grouping->arg, to, &n->best, n->beyond);
     return 0;
 }
 
@@ -95,8 +97,8 @@ static const struct acc_kind acc_nearest = {
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void take_found(const struct query *q, const struct job *job, struct groups *found,
-                       struct find_found *ret)
+static void set_found(const struct query *q, const struct find_job *job, struct groups *found,
+                      struct find_found *ret)
 {
     const struct groups_of_set *set = &found->set[0];
 
@@ -118,7 +120,7 @@ static void take_found(const struct query *q, const struct job *job, struct grou
 int query_find(struct query *q, const struct find_options *o, struct find_found *ret,
                struct err *err)
 {
-    struct job job = {.options = o};
+    struct find_job job = {.options = o};
     struct acc_spec nearest = {.kind = &acc_nearest};
     static const struct group_hooks hooks = {.batch = groups_add_all};
     const struct group_set set = {.accs = &nearest, .acc_count = 1};
@@ -137,15 +139,45 @@ int query_find(struct query *q, const struct find_options *o, struct find_found 
         const struct index_file *file = snapshot_file(query_snapshot(q), o->file);
         uint64_t row = o->object;
         uint32_t chunk = index_file_chunk(file, &row);
-        job.at = (struct spot){o->at_ns, o->file, chunk, (uint32_t)row};
+        job.at = (struct object_place){o->at_ns, o->file, chunk, (uint32_t)row};
     }
     rc = rc < 0 ? rc : groups_scan(&g, &found, err);
     if (rc == 0)
-        take_found(q, &job, found, ret);
+        set_found(q, &job, found, ret);
     groups_free(found);
     if (rc < 0)
         return err_set_code(err, rc);
     query_counters(q, &ret->counters);
     ret->complete = query_complete(q);
+    return 0;
+}
+
+/* ---- a query that begins with an object ------------------------------------------------------ */
+
+/* The object at which a query begins. */
+struct first_object {
+    uint32_t file, chunk, row;
+};
+
+static bool keep_place(void *arg, struct scan_place *place)
+{
+    const struct first_object *w = arg;
+
+    if (place->file != w->file || place->chunk != w->chunk)
+        return false;
+    place->first_row = w->row;
+    return true;
+}
+
+int query_begin_at(struct query *q, uint32_t file, uint64_t object)
+{
+    const struct index_file *f = snapshot_file(query_snapshot(q), file);
+    struct first_object w = {.file = file};
+
+    w.chunk = index_file_chunk(f, &object);
+    if (w.chunk == f->chunk_count)
+        return ERR_NOT_FOUND;
+    w.row = (uint32_t)object;
+    scan_keep_places(q, keep_place, &w);
     return 0;
 }

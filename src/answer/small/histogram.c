@@ -9,20 +9,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Linear bins: `bins` of equal width in [lo, hi]. 0: powers of two. */
-struct job {
+struct histogram_job {
     const struct source *source;
-    uint32_t bins;
+    uint32_t bins; /* of equal width in [lo, hi]; 0: powers of two */
     double lo, hi;
     struct value_histogram *found;
 };
-/* Slot of the one group: acc_spec.max_items bins. */
+/* The slot of the only group, with acc_spec.max_items bins. */
 struct bins {
     uint64_t values, outside;
     uint64_t counts[];
 };
 
-static void add_value(const struct job *job, struct bins *to, double x)
+static void add_value(const struct histogram_job *job, struct bins *to, double x)
 {
     to->values++;
     if (!job->bins) { /* bins as in struct histogram */
@@ -41,8 +40,8 @@ static void add_value(const struct job *job, struct bins *to, double x)
         to->counts[at >= job->bins ? job->bins - 1 : (uint32_t)at]++;
 }
 
-static void add_integers(const struct job *job, struct bins *to, const struct scan_batch *b,
-                         const struct batch_numbers *n)
+static void add_integers(const struct histogram_job *job, struct bins *to,
+                         const struct scan_batch *b, const struct batch_numbers *n)
 {
     struct histogram h = {0};
 
@@ -72,7 +71,7 @@ static size_t bins_bytes(const struct acc_spec *spec)
 
 static int bins_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)
 {
-    const struct job *job = w->grouping->arg;
+    const struct histogram_job *job = w->grouping->arg;
     struct bins *to = group_slot(&w->found->set[set], 0, acc);
     const struct batch_numbers n = batch_numbers(b, job->source);
 
@@ -104,20 +103,21 @@ static const struct acc_kind acc_bins = {.bytes = bins_bytes, .add = bins_add, .
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Finds the range of all values; NAN if there are none. */
-static int find_range(struct query *q, const char *column, struct job *job, struct err *err)
+/* Sets job->lo and job->hi to the range of all values; NAN: there are none. */
+static int find_range(struct query *q, const char *column, struct histogram_job *job,
+                      struct err *err)
 {
-    struct buf least = {0}, most = {0};
+    struct buf min = {0}, max = {0};
     struct aggregate *a = NULL;
     const struct value *row;
     size_t count = 0;
 
-    buf_printf(&least, "@min=min:%s%c", column, 0);
-    buf_printf(&most, "@max=max:%s%c", column, 0);
-    const char *const aggregates[] = {least.data, most.data};
+    buf_printf(&min, "@min=min:%s%c", column, 0);
+    buf_printf(&max, "@max=max:%s%c", column, 0);
+    const char *const aggregates[] = {min.data, max.data};
     struct aggregate_options o = {
         .aggregates = aggregates, .aggregate_count = 2, .limit = UINT64_MAX};
-    int rc = least.error ? least.error : most.error;
+    int rc = min.error ? min.error : max.error;
     job->lo = job->hi = NAN;
     rc = rc < 0 ? rc : aggregate_open(q, &o, err, &a);
     rc = rc < 0 ? rc : aggregate_next(a, 1, err, &row, &count);
@@ -126,19 +126,19 @@ static int find_range(struct query *q, const char *column, struct job *job, stru
         job->hi = value_double(&row[1], NAN);
     }
     aggregate_close(a);
-    buf_done(&least);
-    buf_done(&most);
+    buf_done(&min);
+    buf_done(&max);
     return rc == ERR_END ? 0 : rc;
 }
 
-static int put_bins(const struct job *job, const struct bins *found, uint32_t size)
+static int set_bins(const struct histogram_job *job, const struct bins *found, uint32_t size)
 {
     struct value_histogram *h = job->found;
 
     h->bins = arena_alloc(&h->arena, (size + 1ul) * sizeof(*h->bins));
     if (!h->bins)
         return -ENOMEM;
-    for (uint32_t k = 0; k < size; k++) { /* the bin of (0, 1) comes second */
+    for (uint32_t k = 0; k < size; k++) { /* the last bin of struct histogram, (0, 1), is second */
         uint32_t i = job->bins || k == 0 ? k : k == 1 ? HISTOGRAM_BINS - 1 : k - 1;
         struct stats_bin *bin = &h->bins[h->count];
         double span = job->hi - job->lo;
@@ -157,7 +157,7 @@ static int put_bins(const struct job *job, const struct bins *found, uint32_t si
     return 0;
 }
 
-static int scan_values(struct query *q, struct job *job, struct err *err)
+static int scan_values(struct query *q, struct histogram_job *job, struct err *err)
 {
     const struct acc_spec bins = {.kind = &acc_bins,
                                   .max_items = job->bins ? job->bins : HISTOGRAM_BINS};
@@ -178,7 +178,7 @@ static int scan_values(struct query *q, struct job *job, struct err *err)
         job->found->objects = *group_count(&found->set[0], 0);
         job->found->values = of->values;
         job->found->outside = of->outside;
-        rc = put_bins(job, of, bins.max_items);
+        rc = set_bins(job, of, bins.max_items);
     }
     groups_free(found);
     return rc;
@@ -188,7 +188,7 @@ int histogram_run(struct query *q, const char *column, uint32_t bins, struct err
                   struct value_histogram **ret)
 {
     struct value_histogram *h = calloc(1, sizeof(*h));
-    struct job job = {.bins = bins, .found = h};
+    struct histogram_job job = {.bins = bins, .found = h};
     int rc = h ? query_source(q, text_of(column), &job.source) : -ENOMEM;
 
     rc = rc < 0 ? rc : query_check_column(q, job.source, "column", err);

@@ -10,7 +10,7 @@
 
 /* ---- distinct processes, threads and hosts --------------------------------------------------- */
 
-/* The ids of a thread, its host resolved. */
+/* A thread; host: text id of its name, or of its hash if that has no name. */
 struct thread_ids {
     uint32_t host;
     int64_t pid, tid;
@@ -78,13 +78,13 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
         size_t n = list.all.count;
         qsort(all, n, sizeof(*all), compare_thread_ids);
         for (size_t i = 0; i < n; i++) {
-            const struct thread_ids *now = &all[i], *before = i ? &all[i - 1] : NULL;
-            bool host = !before || before->host != now->host;
-            bool pid = host || before->pid != now->pid;
-            bool tid = pid || before->tid != now->tid;
-            t->hosts += host && now->host != INDEX_NO_TEXT;
-            t->processes += pid && now->pid != INT64_MIN;
-            t->threads += tid && now->pid != INT64_MIN && now->tid != INT64_MIN;
+            const struct thread_ids *current = &all[i], *before = i ? &all[i - 1] : NULL;
+            bool host = !before || before->host != current->host;
+            bool pid = host || before->pid != current->pid;
+            bool tid = pid || before->tid != current->tid;
+            t->hosts += host && current->host != INDEX_NO_TEXT;
+            t->processes += pid && current->pid != INT64_MIN;
+            t->threads += tid && current->pid != INT64_MIN && current->tid != INT64_MIN;
         }
     }
     vec_done(&list.all);
@@ -178,7 +178,7 @@ static int find_hidden(struct info *i)
     return i->arena.error;
 }
 
-static int read_all(struct info *i)
+static int info_fill(struct info *i)
 {
     struct index *ix = i->env->index;
     struct info_totals *t = &i->totals;
@@ -223,7 +223,7 @@ int info_open(const struct query_env *env, struct snapshot *s, const uint32_t *f
                        .files = files,
                        .file_count = count,
                        .started_ns = clock_mono_ns()};
-    int rc = read_all(i);
+    int rc = info_fill(i);
     if (rc < 0) {
         info_close(i);
         return rc;

@@ -12,7 +12,7 @@ struct worker {
     uint64_t *mask; /* selected rows of the current chunk */
     size_t mask_words;
 };
-struct run {
+struct schema_scan {
     struct query *query;
     struct columns_seen all;
 };
@@ -28,7 +28,7 @@ static void worker_free(struct worker *w)
 
 static int worker_begin(struct group_worker *group)
 {
-    const struct run *r = group->grouping->arg;
+    const struct schema_scan *r = group->grouping->arg;
     struct worker *w = calloc(1, sizeof(*w));
     int rc = w ? columns_init(&w->columns, query_budget(r->query)) : -ENOMEM;
 
@@ -60,7 +60,8 @@ static int chunk_begin(struct group_worker *group, struct scan_chunk *c)
     return 0;
 }
 
-static int take_batch(struct group_worker *group, struct scan_batch *b)
+/* Marks the selected rows. */
+static int mark_batch(struct group_worker *group, struct scan_batch *b)
 {
     struct worker *w = group->own;
 
@@ -84,7 +85,7 @@ static int chunk_end(struct group_worker *group, struct scan_chunk *c)
 
 static int worker_end(struct group_worker *group, bool failed)
 {
-    struct run *r = group->grouping->arg;
+    struct schema_scan *r = group->grouping->arg;
     struct worker *w = group->own;
     int rc = failed || !w ? 0 : columns_merge(&r->all, &w->columns);
 
@@ -94,19 +95,19 @@ static int worker_end(struct group_worker *group, bool failed)
 
 static void encode_columns(void *arg, struct buf *out)
 {
-    columns_put(&((struct run *)arg)->all, out);
+    columns_put(&((struct schema_scan *)arg)->all, out);
 }
 
 static int decode_columns(void *arg, struct rec *in)
 {
-    return columns_take(&((struct run *)arg)->all, in);
+    return columns_take(&((struct schema_scan *)arg)->all, in);
 }
 
-static int scan_columns(struct run *r, struct err *err)
+static int scan_columns(struct schema_scan *r, struct err *err)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .chunk_begin = chunk_begin,
-                                             .batch = take_batch,
+                                             .batch = mark_batch,
                                              .chunk_end = chunk_end,
                                              .worker_end = worker_end,
                                              .put = encode_columns,
@@ -142,7 +143,7 @@ static const char *type_name(unsigned types)
     }
 }
 
-static int put_extent(struct arena *a, const struct column_seen *seen, struct schema_column *c)
+static int set_extent(struct arena *a, const struct column_seen *seen, struct schema_column *c)
 {
     const struct seen_extent *e = &seen->numbers;
 
@@ -165,7 +166,7 @@ static int compare_paths(const void *a, const void *b)
     return text_cmp(x->path, y->path);
 }
 
-static int put_columns(struct run *r, struct schema *s)
+static int set_columns(struct schema_scan *r, struct schema *s)
 {
     uint32_t n = intern_count(r->all.paths);
     int rc = 0;
@@ -184,7 +185,7 @@ static int put_columns(struct run *r, struct schema *s)
         c->rows = seen->rows;
         c->distinct = distinct_count(&seen->distinct, &c->distinct_exact);
         c->bloom = index_is_dimension(query_index(r->query), path);
-        rc = c->path.ptr ? put_extent(&s->arena, seen, c) : -ENOMEM;
+        rc = c->path.ptr ? set_extent(&s->arena, seen, c) : -ENOMEM;
         s->count++;
     }
     if (rc == 0)
@@ -194,14 +195,14 @@ static int put_columns(struct run *r, struct schema *s)
 
 int schema_run(struct query *q, struct err *err, struct schema **ret)
 {
-    struct run r = {.query = q};
-    const struct source *bytes; /* declares to the scan that it is read */
+    struct schema_scan r = {.query = q};
+    const struct source *bytes; /* the query must know that `bytes` is read: covered_by_others */
     struct schema *s = calloc(1, sizeof(*s));
     int rc = s ? columns_init(&r.all, query_budget(q)) : -ENOMEM;
 
     rc = rc < 0 ? rc : query_source(q, TEXT("bytes"), &bytes);
     rc = rc < 0 ? rc : scan_columns(&r, err);
-    rc = rc < 0 ? rc : put_columns(&r, s);
+    rc = rc < 0 ? rc : set_columns(&r, s);
     columns_done(&r.all);
     if (rc < 0) {
         schema_free(s);

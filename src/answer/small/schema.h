@@ -1,12 +1,13 @@
-/* schema.h - the parts of /schema: what each worker, and in the end all together, have found about
- * columns.
+/* schema.h - the data of /schema: types, extents and distinct values of columns, for each worker,
+ * then for all.
  *
  * Used by:   the files schema*.c.
- * Path:      schema.c scans; schema_chunk.c reads the columns of a chunk, schema_other.c the values
- *            in "@other"; schema_column.c adds values to a column, schema_distinct.c counts them;
- *            schema_bytes.c sends them to another process.
+ * Path:      schema.c scans; schema_chunk.c reads the columns of a chunk; schema_column.c adds
+ *            values to a column, schema_distinct.c counts them; schema_bytes.c encodes them for
+ *            another process.
  * Threads:   each worker has its own.
  * Memory:    charged to the budget of the query.
+ *
  */
 #ifndef DFTRACERD_ANSWER_SMALL_SCHEMA_H
 #define DFTRACERD_ANSWER_SMALL_SCHEMA_H
@@ -15,20 +16,20 @@
 #include "dftracerd/vec.h"
 #include "engine/scan/scan.h"
 
-/* Hashes of distinct values: all of them up to SCHEMA_EXACT, then a HyperLogLog of the same hashes.
+/* Distinct values: all hashes up to SCHEMA_EXACT, then a HyperLogLog of the same hashes.
  * The result does not depend on the order of adding and merging. */
 #define SCHEMA_EXACT 16384u
 #define SCHEMA_REGISTER_BITS 14
 struct distinct {
-    uint64_t *hashes;
+    uint64_t *hashes; /* a hash table; 0: empty */
     uint32_t count, cap;
-    uint8_t *registers;
+    uint8_t *registers; /* of the HyperLogLog; NULL: not yet */
 };
 int distinct_add(struct distinct *d, uint64_t hash, struct budget *b);
 int distinct_merge(struct distinct *d, const struct distinct *other, struct budget *b);
 void distinct_put(const struct distinct *d, struct buf *out);
-int distinct_take(struct distinct *d, struct rec *in,
-                  struct budget *b); /* adds those of another one */
+/* Adds the hashes of an encoded one. */
+int distinct_take(struct distinct *d, struct rec *in, struct budget *b);
 uint64_t distinct_count(const struct distinct *d, bool *ret_exact);
 void distinct_done(struct distinct *d, struct budget *b);
 
@@ -63,14 +64,12 @@ void columns_done(struct columns_seen *cs);
 int columns_find(struct columns_seen *cs, struct text path, struct column_seen **ret);
 int columns_merge(struct columns_seen *cs, const struct columns_seen *other);
 
-/* Write the columns as bytes, and add such bytes to the present columns. Errors are in r->bad, or
- * returned by merging. */
+/* Encode the columns, and add encoded ones. columns_take returns 0, ERR_CORRUPT, or an error of
+ * merging. */
 void columns_put(const struct columns_seen *cs, struct buf *out);
 int columns_take(struct columns_seen *cs, struct rec *in);
 
 /* Adds the columns of a chunk; `mask`: its selected rows, NULL = all. */
 int schema_chunk(struct columns_seen *cs, struct scan_chunk *c, const uint64_t *mask);
-/* Adds {"path":value,...}, which occurs in `rows` rows. */
-int schema_other(struct columns_seen *cs, struct text object, uint64_t rows);
 
 #endif

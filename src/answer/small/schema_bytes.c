@@ -1,4 +1,4 @@
-/* schema_bytes.c - columns as bytes: path, types, number of rows, minimum and maximum, distinct
+/* schema_bytes.c - encodes columns: path, types, number of rows, minimum and maximum, distinct
  * values of each. */
 #include "answer/small/schema.h"
 

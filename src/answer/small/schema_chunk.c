@@ -1,8 +1,10 @@
-/* schema_chunk.c - the columns of one chunk. If all rows are selected, the directory has rows and
- * extents, and dictionaries the distinct values; only numbers are decoded, to count distinct ones.
- */
-#include "engine/derived/covered.h"
+/* schema_chunk.c - adds the columns of one chunk. If all rows are selected, the directory has
+ * the number of rows and the extents, and dictionaries have the distinct values; only numbers
+ * are decoded, to count distinct ones. */
 #include "answer/small/schema.h"
+#include "engine/derived/covered.h"
+#include "engine/derived/members.h"
+#include "engine/lang/path.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,8 +25,8 @@ static bool has_row(const struct visit *v, uint32_t i)
     return v->rows[i / 64] >> (i % 64) & 1;
 }
 
-/* Fills v->rows for a block; *ret_any: true if there is one. */
-static int rows_of_block(struct visit *v, uint32_t first, uint32_t n, bool *ret_any)
+/* Sets v->rows for a block, and counts these rows. *ret_any: there is one. */
+static int set_rows(struct visit *v, uint32_t first, uint32_t n, bool *ret_any)
 {
     uint64_t any = 0;
 
@@ -96,8 +98,8 @@ static int block_i64(struct visit *v, uint32_t first, uint32_t n)
     return rc == 0 && any ? extent_i64(v, min, max) : rc;
 }
 
-/* A column computed by the index is a double only if it is not whole, or combined with one that is
- * not. */
+/* A computed column is stored as doubles if any of its values is not whole; whole ones count as
+ * integers. */
 static int block_f64(struct visit *v, uint32_t first, uint32_t n)
 {
     double values[SCAN_BATCH];
@@ -125,7 +127,7 @@ static int visit_numbers(struct visit *v)
     for (uint32_t first = 0; rc == 0 && first < rows; first += SCAN_BATCH) {
         uint32_t n = rows - first < SCAN_BATCH ? rows - first : SCAN_BATCH;
         bool any;
-        rc = rows_of_block(v, first, n, &any);
+        rc = set_rows(v, first, n, &any);
         if (rc < 0 || !any)
             continue;
         rc = v->column.type == COLUMN_DOUBLE ? block_f64(v, first, n) : block_i64(v, first, n);
@@ -143,7 +145,7 @@ static int count_codes(struct visit *v, uint32_t *counts)
     for (uint32_t first = 0; rc == 0 && first < rows; first += SCAN_BATCH) {
         uint32_t n = rows - first < SCAN_BATCH ? rows - first : SCAN_BATCH;
         bool any;
-        rc = rows_of_block(v, first, n, &any);
+        rc = set_rows(v, first, n, &any);
         if (rc == 0 && any)
             rc = column_read_codes(v->chunk->view, &v->column, first, n, codes);
         for (uint32_t i = 0; rc == 0 && any && i < n; i++)
@@ -153,7 +155,32 @@ static int count_codes(struct visit *v, uint32_t *counts)
     return rc;
 }
 
-/* `counts` NULL: every entry occurs. */
+/* Adds {"path":value,...}, the values of columns in @other, which occurs in `rows` rows. */
+static int add_other(struct columns_seen *cs, struct text object, uint64_t rows)
+{
+    struct arena arena = {0};
+    struct members m = {object.ptr, object.ptr + object.len, &arena};
+    struct text path, value;
+    int rc = 0;
+
+    while (rc == 0 && members_next(&m, &path, &value)) {
+        struct column_entry e;
+        struct column_seen *seen;
+        /* A field with the name of a derived column cannot be selected. */
+        if (column_is_derived(path) || !members_entry(&m, value, &e))
+            continue;
+        rc = columns_find(cs, path, &seen);
+        if (rc < 0)
+            break;
+        seen->rows += rows;
+        rc = seen_entry(seen, &e, cs->budget);
+    }
+    rc = rc < 0 ? rc : arena.error;
+    arena_done(&arena);
+    return rc;
+}
+
+/* counts: number of rows by code; NULL: every entry occurs. other: the column is @other. */
 static int visit_entries(struct visit *v, const uint32_t *counts, bool other)
 {
     int rc = 0;
@@ -164,7 +191,7 @@ static int visit_entries(struct visit *v, const uint32_t *counts, bool other)
             continue;
         rc = column_entry(v->chunk->view, &v->column, code, &e);
         if (rc == 0 && other)
-            rc = schema_other(v->columns, e.text, counts[code]);
+            rc = add_other(v->columns, e.text, counts[code]);
         else if (rc == 0)
             rc = seen_entry(v->seen, &e, v->columns->budget);
     }
@@ -186,7 +213,7 @@ static int visit_dictionary(struct visit *v, bool other)
     return rc;
 }
 
-/* ---- a column, all columns ------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* The directory has all facts about a column with a single number. */
 static int visit_constant(struct visit *v)
@@ -215,7 +242,7 @@ static int visit_column(struct visit *v)
     if (v->column.nulls >= v->column.rows || (!other && hidden))
         return 0;
     if (other)
-        v->seen = &scratch; /* counts its rows without reporting them */
+        v->seen = &scratch; /* its rows are counted, but not reported */
     else
         rc = columns_find(v->columns, path, &v->seen);
     if (rc < 0)

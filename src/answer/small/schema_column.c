@@ -1,12 +1,11 @@
-/* schema_column.c - the facts about a column: its types, rows, minimum and maximum, distinct
- * values. */
+/* schema_column.c - types, rows, minimum and maximum, and distinct values of a column. */
 #include "answer/small/schema.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- hashes: equal numbers have the same hash, in whatever form they were written ------------ */
+/* ---- hashes: equal numbers have the same hash, whatever their type --------------------------- */
 
 static uint64_t mix_hash(uint64_t x)
 {

@@ -1,4 +1,4 @@
-/* schema_distinct.c - counts distinct values: exactly while they are few, then by a HyperLogLog. */
+/* schema_distinct.c - counts distinct values: exactly up to SCHEMA_EXACT, then by a HyperLogLog. */
 #include "answer/small/schema.h"
 
 #include <errno.h>
@@ -38,7 +38,8 @@ static int to_registers(struct distinct *d, struct budget *b)
     return 0;
 }
 
-static uint64_t *slot_of(const struct distinct *d, uint64_t hash)
+/* Returns the slot with the hash, or the empty one for it. */
+static uint64_t *find_slot(const struct distinct *d, uint64_t hash)
 {
     uint32_t i = (uint32_t)hash & (d->cap - 1);
 
@@ -61,7 +62,7 @@ static int grow_hashes(struct distinct *d, struct budget *b)
     }
     for (uint32_t i = 0; i < d->cap; i++)
         if (d->hashes[i])
-            *slot_of(&larger, d->hashes[i]) = d->hashes[i];
+            *find_slot(&larger, d->hashes[i]) = d->hashes[i];
     distinct_done(d, b);
     *d = larger;
     return 0;
@@ -74,7 +75,7 @@ int distinct_add(struct distinct *d, uint64_t hash, struct budget *b)
         int rc = d->count * 2 >= d->cap ? grow_hashes(d, b) : 0;
         if (rc < 0)
             return rc;
-        uint64_t *slot = slot_of(d, hash);
+        uint64_t *slot = find_slot(d, hash);
         if (*slot)
             return 0;
         *slot = hash;

@@ -1,4 +1,4 @@
-/* measure.c - from moments and samples to the members of an answer. */
+/* measure.c - computes the members of an answer from moments and samples. */
 #include "answer/stats/measure.h"
 #include "dftracerd/stats.h"
 

@@ -1,4 +1,4 @@
-/* members.c - what /stats contains. */
+/* members.c - the members of /stats. */
 #include "dftracerd/stats.h"
 
 const char *const stats_report_names[] = {

@@ -1,4 +1,4 @@
-/* plan.h - what /stats looks at: which counts, groups and quantities, and their sources.
+/* plan.h - the counts, groups and quantities that a /stats report needs, and their sources.
  *
  * Used by:   all files of answer/stats; answer/lines (counting lines).
  * Path:      struct stats_options -> stats.c -> struct stats_plan -> summary.h, or scan.h.
@@ -10,8 +10,8 @@
 #include "dftracerd/stats.h"
 #include "engine/group/groups.h"
 
-/* Rows of a loop from one check of the budget (stats_step in result.h) to the next. */
-enum { STATS_LOOKED = 1024 };
+/* Number of rows between two checks of the budget (stats_step in result.h). */
+enum { STATS_CHECKED = 1024 };
 
 /* Count tables of an answer. */
 enum { COUNT_CATEGORIES, COUNT_NAMES, COUNT_THREADS, COUNT_TABLES };

@@ -1,4 +1,4 @@
-/* result.c - the memory of the answer of /stats, and how values are kept in it. */
+/* result.c - memory and histogram of the answer of /stats. */
 #include "answer/stats/result.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void *stats_rows(struct stats *s, size_t count, size_t each, int *error)
 
 int stats_set_histogram(struct stats *s, const struct histogram *h)
 {
-    /* [0], the bin of what is below 1 us, then the powers of two */
+    /* In the order of values: the last bin of struct histogram, (0, 1), is second. */
     s->histogram = arena_alloc(&s->arena, HISTOGRAM_BINS * sizeof(*s->histogram));
     if (!s->histogram)
         return -ENOMEM;

@@ -1,5 +1,4 @@
-/* result.h - the answer of /stats while it is made: rows and texts in its arena, charged to the
- * budget.
+/* result.h - memory of the answer of /stats: rows and texts are in its arena.
  *
  * Used by:   stats.c, summary.c; answer/compare (stats_time).
  * Threads:   one. Memory: freed by stats_free.
@@ -9,9 +8,9 @@
 
 #include "dftracerd/stats.h"
 
-/* What the budget says, else the error of the arena. */
+/* Returns the error of the budget, else that of the arena, else 0. */
 int stats_step(struct stats *s);
-/* in the arena; not when *error is set */
+/* Allocates rows in the arena, unless *error is set already. Sets *error. */
 void *stats_rows(struct stats *s, size_t count, size_t each, int *error);
 struct value stats_time(__int128 ns);
 int stats_set_histogram(struct stats *s, const struct histogram *h);

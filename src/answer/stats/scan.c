@@ -1,11 +1,12 @@
-/* scan.c - what a report needs as sets of groups, found in one pass over the selected rows. */
+/* scan.c - the sets of groups of a report, and the scan that fills them. */
 #include "answer/stats/scan.h"
 #include "engine/group/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static bool wants_set(const struct stats_plan *plan, unsigned set)
+/* Returns true if the report needs the set. */
+static bool needs_set(const struct stats_plan *plan, unsigned set)
 {
     if (set == SET_TOTAL)
         return plan->total_duration;
@@ -21,7 +22,7 @@ static int worker_begin(struct group_worker *w)
     w->own = calloc(1, sizeof(struct stats_times));
     if (!w->own)
         return -ENOMEM;
-    times_begin(w->own, &found->known);
+    times_begin(w->own, &found->times);
     return 0;
 }
 
@@ -39,21 +40,22 @@ static int chunk_begin(struct group_worker *w, struct scan_chunk *c)
     return 0;
 }
 
-static int batch(struct group_worker *w, struct scan_batch *b)
+static int batch_add(struct group_worker *w, struct scan_batch *b)
 {
     const struct stats_found *found = w->grouping->arg;
     int rc = 0;
 
     times_batch(w->own, b);
     for (unsigned i = 0; i < STATS_SETS && rc == 0; i++) {
-        if (wants_set(found->plan, i))
+        if (needs_set(found->plan, i))
             rc = groups_add(w, b, i);
     }
     return rc;
 }
 
-/* Durations alone, of a chunk whose times say nothing new. */
-static int values(struct group_worker *w, const struct scan_values *v)
+/* For a report of durations only: ts is not read if the times of the chunk cannot widen the
+ * span. */
+static int durations_add(struct group_worker *w, const struct scan_values *v)
 {
     if (!times_within(w->own, v))
         return -EDOM;
@@ -64,19 +66,19 @@ static int values(struct group_worker *w, const struct scan_values *v)
     return number_add_all(w, SET_TOTAL, 0, (uint32_t)group, v->values, v->count, v->nano);
 }
 
-static void put(void *arg, struct buf *out)
+static void times_encode(void *arg, struct buf *out)
 {
-    known_put(&((struct stats_found *)arg)->known, out);
+    shared_times_put(&((struct stats_found *)arg)->times, out);
 }
 
-static int take(void *arg, struct rec *in)
+static int times_decode(void *arg, struct rec *in)
 {
-    return known_take(&((struct stats_found *)arg)->known, in);
+    return shared_times_take(&((struct stats_found *)arg)->times, in);
 }
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-static void name_sets(const struct stats_plan *p, struct stats_found *f)
+static void make_sets(const struct stats_plan *p, struct stats_found *f)
 {
     f->duration = (struct acc_spec){.kind = &acc_number, .column = p->dur, .sample = true};
     f->quantities[Q_DURATION] = f->duration;
@@ -96,22 +98,22 @@ static void name_sets(const struct stats_plan *p, struct stats_found *f)
                                              .acc_count = QUANTITIES};
 }
 
-int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err *err)
+void stats_found_init(const struct stats_plan *plan, struct stats_found *f)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
                                              .chunk_begin = chunk_begin,
-                                             .batch = batch,
-                                             .values = values,
-                                             .put = put,
-                                             .take = take};
+                                             .batch = batch_add,
+                                             .values = durations_add,
+                                             .put = times_encode,
+                                             .take = times_decode};
     bool only_durations = plan->total_duration && !plan->groups;
 
     for (unsigned i = 0; i < COUNT_TABLES; i++)
         only_durations = only_durations && !plan->count[i];
     *f = (struct stats_found){.plan = plan};
-    known_init(&f->known, plan->ts, plan->dur, plan->total_duration || plan->groups);
-    name_sets(plan, f);
+    shared_times_init(&f->times, plan->ts, plan->dur, plan->total_duration || plan->groups);
+    make_sets(plan, f);
     f->grouping = (struct grouping){.query = plan->query,
                                     .budget = plan->budget,
                                     .limit = plan->max_groups,
@@ -123,11 +125,15 @@ int stats_scan(const struct stats_plan *plan, struct stats_found *f, struct err 
                                     .ends_first = true,
                                     .only = only_durations ? plan->dur : NULL,
                                     .spreads = true};
-    return groups_scan(&f->grouping, &f->groups, err);
+}
+
+int stats_scan(struct stats_found *f)
+{
+    return groups_scan(&f->grouping, &f->groups, NULL);
 }
 
 void stats_found_done(struct stats_found *f)
 {
     groups_free(f->groups);
-    known_done(&f->known);
+    shared_times_done(&f->times);
 }

@@ -12,14 +12,15 @@
 
 struct stats_found {
     const struct stats_plan *plan;
-    struct stats_known known; /* the span of all, and how many events */
+    struct shared_times times; /* of all selected events */
     struct acc_spec duration, quantities[QUANTITIES];
     struct group_set sets[STATS_SETS];
     struct grouping grouping;
-    struct groups *groups; /* by set */
+    struct groups *groups; /* *new*; NULL: the scan has not begun */
 };
-/* `found` is the caller's, on failure too. */
-int stats_scan(const struct stats_plan *plan, struct stats_found *found, struct err *err);
+/* Prepares the sets of the plan, which is borrowed until stats_found_done. */
+void stats_found_init(const struct stats_plan *plan, struct stats_found *found);
+int stats_scan(struct stats_found *found);
 void stats_found_done(struct stats_found *found);
 
 #endif

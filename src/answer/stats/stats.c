@@ -1,4 +1,5 @@
-/* stats.c - /stats: plans counts and sums, finds them by summaries or a scan, and returns them. */
+/* stats.c - /stats: plans counts and sums, computes them from summaries or by a scan, and fills the
+ * answer. */
 #include "answer/stats/measure.h"
 #include "answer/stats/result.h"
 #include "answer/stats/scan.h"
@@ -17,18 +18,18 @@ enum {
     WANT_NAMES = 4,
     WANT_THREADS = 8,
     WANT_GROUPS = 16,
-    CUT_TOP = 32
+    LIMIT_TOP = 32 /* top_n limits the counts */
 };
 
-static const unsigned wanted[] = {
+static const unsigned report_parts[] = {
     [STATS_SUMMARY] = WANT_DURATION | WANT_CATEGORIES | WANT_THREADS,
     [STATS_CATEGORIES] = WANT_CATEGORIES,
     [STATS_NAMES] = WANT_NAMES,
     [STATS_PID_TIDS] = WANT_THREADS,
     [STATS_TIME_RANGE] = 0,
     [STATS_DURATION] = WANT_DURATION,
-    [STATS_TOP_NAMES] = WANT_NAMES | CUT_TOP,
-    [STATS_TOP_CATEGORIES] = WANT_CATEGORIES | CUT_TOP,
+    [STATS_TOP_NAMES] = WANT_NAMES | LIMIT_TOP,
+    [STATS_TOP_CATEGORIES] = WANT_CATEGORIES | LIMIT_TOP,
     [STATS_DETAILED] = WANT_GROUPS,
 };
 
@@ -61,7 +62,7 @@ static int plan_groups(struct stats_plan *plan, struct stats *s, const struct st
     size_t count = o->group_by_count ? o->group_by_count : 1;
     int rc = 0;
 
-    if (!(wanted[o->report] & WANT_GROUPS) && o->group_by_count == 0)
+    if (!(report_parts[o->report] & WANT_GROUPS) && o->group_by_count == 0)
         return 0;
     plan->groups = s->has_groups = true;
     s->group_by = arena_alloc(&s->arena, (count * 2 + 1) * sizeof(*s->group_by));
@@ -102,7 +103,7 @@ static int plan_counts(struct stats_plan *plan, unsigned wants)
 static int plan_make(struct stats_plan *plan, struct stats *s, const struct stats_options *o,
                      struct err *err)
 {
-    unsigned wants = wanted[o->report];
+    unsigned wants = report_parts[o->report];
     const struct {
         const struct source **at;
         const char *path;
@@ -151,7 +152,7 @@ static int set_counts(struct stats *s, const struct stats_found *f, unsigned tab
         c->count = *group_count(t, order[i]);
         for (unsigned k = 0; k < plan->count_width[table] && rc == 0; k++)
             rc = set_key(s, plan->query, keys[k], by[table][k]);
-        if (rc == 0 && i % STATS_LOOKED == 0)
+        if (rc == 0 && i % STATS_CHECKED == 0)
             rc = stats_step(s);
     }
     free(order);
@@ -161,7 +162,8 @@ static int set_counts(struct stats *s, const struct stats_found *f, unsigned tab
 static int set_total(struct stats *s, struct stats_found *f)
 {
     const struct groups_of_set *all = &f->groups->set[SET_TOTAL];
-    bool of_groups = !f->plan->total_duration; /* the text of a detailed report begins with it */
+    /* The text of a detailed report begins with the total of all groups. */
+    bool of_groups = !f->plan->total_duration;
     uint32_t groups = of_groups ? f->groups->set[SET_GROUPS].map.table.count : 0;
     struct sample sample = {0};
     struct quantity total = {.sample = &sample};
@@ -174,7 +176,7 @@ static int set_total(struct stats *s, struct stats_found *f)
         struct quantity q;
         group_quantity(f->groups, SET_GROUPS, i, Q_DURATION, &q);
         rc = quantity_add(&f->groups->memory, &total, &q);
-        if (rc == 0 && i % STATS_LOOKED == 0)
+        if (rc == 0 && i % STATS_CHECKED == 0)
             rc = budget_check(f->plan->budget);
     }
     rc = rc < 0 ? rc : quantity_measure(&total, true, &s->duration);
@@ -220,21 +222,22 @@ static int set_groups(struct stats *s, struct stats_found *f, uint64_t top)
     s->groups = stats_rows(s, s->group_count, sizeof(*s->groups), &rc);
     for (size_t i = 0; i < s->group_count && rc == 0; i++) {
         rc = set_group(s, f, order[i], &s->groups[i]);
-        if (rc == 0 && i % STATS_LOOKED == 0)
+        if (rc == 0 && i % STATS_CHECKED == 0)
             rc = stats_step(s);
     }
     free(order);
     return rc;
 }
 
-static int set_found(struct stats *s, struct stats_found *f, const struct stats_options *o)
+static int set_counts_and_times(struct stats *s, struct stats_found *f,
+                                const struct stats_options *o)
 {
     const struct stats_plan *plan = f->plan;
-    const struct time_span *span = &f->known.span;
-    uint64_t top = wanted[o->report] & CUT_TOP ? o->top_n : 0;
+    const struct time_span *span = &f->times.span;
+    uint64_t top = report_parts[o->report] & LIMIT_TOP ? o->top_n : 0;
     int rc = 0;
 
-    s->events = f->known.events;
+    s->events = f->times.events;
     if (span->any) {
         s->min_ts = stats_time(span->min_ts);
         s->max_te = stats_time(span->max_te);
@@ -248,14 +251,29 @@ static int set_found(struct stats *s, struct stats_found *f, const struct stats_
     if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
         rc = set_counts(s, f, COUNT_THREADS, o->top_n_pid_tid, &s->pid_tids, &s->pid_tid_count,
                         &s->pid_tids_total);
-    if (plan->groups && rc == 0)
-        rc = set_groups(s, f, o->top_n);
-    if ((plan->total_duration || plan->groups) && rc == 0)
-        rc = set_total(s, f);
     return rc;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
+
+static int stats_compute(const struct stats_plan *plan, struct stats *s,
+                         const struct stats_options *o)
+{
+    struct stats_found found;
+
+    stats_found_init(plan, &found);
+    int rc = stats_can_summarise(plan, o) ? stats_from_summary(&found, s) : -EDOM;
+    if (rc == -EDOM) {
+        rc = stats_scan(&found);
+        if (rc == 0 && plan->groups)
+            rc = set_groups(s, &found, o->top_n);
+        if (rc == 0 && (plan->total_duration || plan->groups))
+            rc = set_total(s, &found);
+    }
+    rc = rc < 0 ? rc : set_counts_and_times(s, &found, o);
+    stats_found_done(&found);
+    return rc;
+}
 
 int stats_run(struct query *q, const struct stats_options *options, struct err *err,
               struct stats **ret)
@@ -270,22 +288,15 @@ int stats_run(struct query *q, const struct stats_options *options, struct err *
     s->query = "";
     s->budget = s->arena.budget = plan.budget;
     int rc = plan_make(&plan, s, options, err);
-    if (rc == 0)
-        rc = stats_can_summarise(&plan, options) ? stats_from_summary(&plan, s, options) : -EDOM;
-    if (rc == -EDOM) { /* not from summaries */
-        struct stats_found found;
-        rc = stats_scan(&plan, &found, NULL);
-        rc = rc < 0 ? rc : set_found(s, &found, options);
-        stats_found_done(&found);
-    }
+    rc = rc < 0 ? rc : stats_compute(&plan, s, options);
     if (rc == -ENOMEM && s->arena.error < 0)
-        rc = s->arena.error; /* the limit may have been reached */
+        rc = s->arena.error; /* it may be ERR_MEMORY_LIMIT */
     if (rc < 0) {
-        uint64_t most = plan.max_groups ? plan.max_groups : 10000000;
+        uint64_t max = plan.max_groups ? plan.max_groups : 10000000;
         stats_free(s);
         if (rc == ERR_ROW_LIMIT)
             return err_set(err, rc, "more than %llu groups; choose fewer columns or fewer objects",
-                           (unsigned long long)most);
+                           (unsigned long long)max);
         return scan_error(err, rc);
     }
     query_counters(q, &s->counters);

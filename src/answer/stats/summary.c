@@ -1,9 +1,7 @@
-/* summary.c - answers from the summaries that indexing made, without a scan. */
-#include "answer/stats/plan.h"
-#include "answer/stats/times.h"
+/* summary.c - answers from the summaries in the index, without a scan. */
+#include "answer/stats/summary.h"
 #include "answer/stats/measure.h"
 #include "answer/stats/result.h"
-#include "answer/stats/summary.h"
 #include "engine/derived/names.h"
 
 #include <errno.h>
@@ -41,7 +39,8 @@ bool stats_can_summarise(const struct stats_plan *plan, const struct stats_optio
     return true;
 }
 
-/* *ret is borrowed if *ret_own is NULL. */
+/* Sets *ret to the summary of the selected files: *ret_own, which is *new*, or, if that is NULL,
+ * the root summary, which is borrowed. */
 static int get_summary(struct query *q, const struct summary **ret, struct summary **ret_own)
 {
     struct snapshot *snapshot = query_snapshot(q);
@@ -71,182 +70,63 @@ static int get_summary(struct query *q, const struct summary **ret, struct summa
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* A row of a count table, as ids; equal rows are merged later. */
-struct row {
-    uint64_t count;
-    int64_t key[3];
-};
-
-static int compare_rows(const void *a, const void *b, void *arg)
+static int add_count(struct groups *f, unsigned table, const uint64_t *keys, uint64_t count)
 {
-    const struct row *x = a, *y = b;
+    struct groups_of_set *set = &f->set[SET_COUNTS + table];
+    int64_t group = group_table_add(&set->map.table, keys);
+    int rc = group < 0 ? (int)group : groups_grow(f, SET_COUNTS + table);
 
-    (void)arg;
-    for (unsigned i = 0; i < 3; i++) {
-        if (x->key[i] != y->key[i])
-            return x->key[i] < y->key[i] ? -1 : 1;
-    }
-    return 0;
-}
-
-static int join_rows(struct row *rows, size_t *n, struct budget *budget)
-{
-    size_t kept = 0;
-    int rc = sort_items(rows, *n, sizeof(*rows), compare_rows, NULL, budget);
-
-    for (size_t i = 0; i < *n && rc == 0; i++) {
-        rc = i % STATS_LOOKED ? 0 : budget_check(budget);
-        if (kept && compare_rows(&rows[kept - 1], &rows[i], NULL) == 0)
-            rows[kept - 1].count += rows[i].count;
-        else
-            rows[kept++] = rows[i];
-    }
-    *n = kept;
+    if (rc == 0)
+        *group_count(set, (uint32_t)group) += count;
     return rc;
 }
 
-/* Compares rows by their numbers; `arg` is the array of rows. */
-static int compare_counts(const void *a, const void *b, void *arg)
+static int count_names(struct stats_found *f, const struct summary *sum)
 {
-    const struct stats_count *all = arg, *x = &all[*(const uint32_t *)a],
-                             *y = &all[*(const uint32_t *)b];
-    int order = 0;
-
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    order = order ? order : value_cmp(&x->cat, &y->cat);
-    order = order ? order : value_cmp(&x->name, &y->name);
-    order = order ? order : value_cmp(&x->pid, &y->pid);
-    order = order ? order : value_cmp(&x->tid, &y->tid);
-    return order ? order : value_cmp(&x->host, &y->host);
-}
-
-static struct value text_value(const struct stats_plan *plan, int64_t id)
-{
-    struct value v = {.type = VALUE_NULL};
-
-    if ((uint32_t)id != INDEX_NO_TEXT)
-        v = (struct value){.type = VALUE_TEXT,
-                           .text = index_text(query_index(plan->query), (uint32_t)id)};
-    return v;
-}
-
-static struct value int_value(int64_t i)
-{
-    return (struct value){.type = i == INT64_MIN ? VALUE_NULL : VALUE_INT, .i = i};
-}
-
-/* Fills `all` with the rows, and `order` with their numbers in the order of the answer. */
-static int order_rows(const struct stats_plan *plan, unsigned table, const struct row *rows,
-                      size_t n, struct stats_count *all, uint32_t *order)
-{
-    for (size_t i = 0; i < n; i++) {
-        int rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
-        if (rc < 0)
-            return rc;
-        struct stats_count *ret = &all[i];
-        *ret = (struct stats_count){.count = rows[i].count};
-        if (table == COUNT_THREADS) {
-            ret->pid = int_value(rows[i].key[0]);
-            ret->tid = int_value(rows[i].key[1]);
-            ret->host = text_value(plan, rows[i].key[2]);
-        } else {
-            ret->cat = text_value(plan, rows[i].key[0]);
-            if (table == COUNT_NAMES)
-                ret->name = text_value(plan, rows[i].key[1]);
-        }
-        order[i] = (uint32_t)i;
-    }
-    return sort_items(order, n, sizeof(*order), compare_counts, all, plan->budget);
-}
-
-static int keep_rows(struct stats *s, const struct stats_count *all, const uint32_t *order,
-                     size_t n, struct stats_count **ret)
-{
+    const struct stats_plan *plan = f->plan;
     int rc = 0;
-    struct stats_count *kept = *ret = stats_rows(s, n, sizeof(*kept), &rc);
-
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        kept[i] = all[order[i]];
-        rc = value_keep(&s->arena, &kept[i].cat);
-        rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].name);
-        rc = rc < 0 ? rc : value_keep(&s->arena, &kept[i].host);
-        if (rc == 0 && i % STATS_LOOKED == 0)
-            rc = stats_step(s);
-    }
-    return rc;
-}
-
-static int set_rows(const struct stats_plan *plan, struct stats *s, unsigned table,
-                    struct row *rows, size_t n, uint64_t top, struct stats_count **ret,
-                    size_t *ret_count, uint64_t *ret_total)
-{
-    int rc = join_rows(rows, &n, plan->budget);
-    size_t bytes = (n + 1) * (sizeof(struct stats_count) + sizeof(uint32_t));
-
-    rc = rc < 0 ? rc : budget_charge(plan->budget, bytes);
-    if (rc < 0)
-        return rc;
-    struct stats_count *all = malloc((n + 1) * sizeof(*all));
-    uint32_t *order = malloc((n + 1) * sizeof(*order));
-    *ret_total = n;
-    *ret_count = top && top < n ? top : n;
-    rc = all && order ? order_rows(plan, table, rows, n, all, order) : -ENOMEM;
-    rc = rc < 0 ? rc : keep_rows(s, all, order, *ret_count, ret);
-    free(all);
-    free(order);
-    budget_release(plan->budget, bytes);
-    return rc;
-}
-
-static int set_names(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
-                     unsigned table, uint64_t top)
-{
-    unsigned phases = query_phases(plan->query);
-    struct row *rows = calloc(sum->name_count + 1, sizeof(*rows));
-    size_t n = 0;
-    int rc = rows ? 0 : -ENOMEM;
 
     for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
         const struct summary_name *from = &sum->names[i];
-        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
-        if (phases >> from->class & 1)
-            rows[n++] =
-                (struct row){from->count, {from->cat, table == COUNT_NAMES ? from->name : 0, 0}};
+        const uint64_t keys[] = {query_key_text_id(from->cat), query_key_text_id(from->name)};
+        rc = i % STATS_CHECKED ? 0 : budget_check(plan->budget);
+        if (!(query_phases(plan->query) >> from->class & 1))
+            continue;
+        if (rc == 0 && plan->count[COUNT_CATEGORIES])
+            rc = add_count(f->groups, COUNT_CATEGORIES, keys, from->count);
+        if (rc == 0 && plan->count[COUNT_NAMES])
+            rc = add_count(f->groups, COUNT_NAMES, keys, from->count);
     }
-    if (rc == 0)
-        rc = table == COUNT_NAMES ? set_rows(plan, s, table, rows, n, top, &s->names,
-                                             &s->name_count, &s->names_total)
-                                  : set_rows(plan, s, table, rows, n, top, &s->categories,
-                                             &s->category_count, &s->categories_total);
-    free(rows);
     return rc;
 }
 
-static int set_threads(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
-                       uint64_t top)
+/* Sets *ret to the key of a pid or tid; INT64_MIN: null. */
+static int id_key(struct query *q, int64_t id, uint64_t *ret)
 {
-    struct snapshot *snapshot = query_snapshot(plan->query);
-    unsigned phases = query_phases(plan->query);
-    struct row *rows = calloc(sum->thread_count + 1, sizeof(*rows));
-    size_t n = 0;
-    int rc = rows ? 0 : -ENOMEM;
+    *ret = QUERY_KEY_NULL;
+    return id == INT64_MIN ? 0 : key_of_i64(q, id, ret);
+}
+
+static int count_threads(struct stats_found *f, const struct summary *sum)
+{
+    struct query *q = f->plan->query;
+    int rc = 0;
 
     for (uint32_t i = 0; i < sum->thread_count && rc == 0; i++) {
         const struct summary_thread *t = &sum->threads[i];
         uint32_t host = t->host;
-        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
-        if (!(phases >> t->class & 1))
+        uint64_t keys[3];
+        rc = i % STATS_CHECKED ? 0 : budget_check(f->plan->budget);
+        if (!(query_phases(q) >> t->class & 1))
             continue;
         if (t->host_is_hash && host != INDEX_NO_TEXT)
-            host = query_resolve(plan->query, snapshot_file(snapshot, t->file), t->pid, INDEX_HH,
-                                 host);
-        rows[n++] = (struct row){t->count, {t->pid, t->tid, host}};
+            host =
+                query_resolve(q, snapshot_file(query_snapshot(q), t->file), t->pid, INDEX_HH, host);
+        rc = rc < 0 ? rc : id_key(q, t->pid, &keys[0]);
+        rc = rc < 0 ? rc : id_key(q, t->tid, &keys[1]);
+        keys[2] = query_key_text_id(host);
+        rc = rc < 0 ? rc : add_count(f->groups, COUNT_THREADS, keys, t->count);
     }
-    if (rc == 0)
-        rc = set_rows(plan, s, COUNT_THREADS, rows, n, top, &s->pid_tids, &s->pid_tid_count,
-                      &s->pid_tids_total);
-    free(rows);
     return rc;
 }
 
@@ -262,7 +142,7 @@ static int set_duration(const struct stats_plan *plan, struct stats *s, const st
 
     for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
         const struct summary_name *from = &sum->names[i];
-        rc = i % STATS_LOOKED ? 0 : budget_check(plan->budget);
+        rc = i % STATS_CHECKED ? 0 : budget_check(plan->budget);
         if (rc < 0 || !(phases >> from->class & 1) || from->duration.count == 0)
             continue;
         moments_merge(&m, &from->duration);
@@ -274,7 +154,7 @@ static int set_duration(const struct stats_plan *plan, struct stats *s, const st
         moments_measure(&m, true, &s->duration);
         uint64_t n = sketch_count(sketch);
         for (unsigned i = 0; n && i < STATS_QUANTILES; i++) {
-            /* half a rank before the one that is meant: no rounding can miss it */
+            /* Half a rank before, so that rounding cannot give the next rank. */
             double q = ((double)stats_rank(stats_percents[i], n) - 0.5) / (double)n;
             s->duration.quantiles[i] = sample_value(sketch_quantile(sketch, q, !m.nano),
                                                     m.nano ? SAMPLE_NANO : SAMPLE_WHOLE, true);
@@ -284,76 +164,68 @@ static int set_duration(const struct stats_plan *plan, struct stats *s, const st
     return rc < 0 ? rc : stats_set_histogram(s, &h);
 }
 
-/* The number of all objects, with or without ts. */
+/* Counts all objects, with or without ts. */
 static int count_objects(struct query *q, const struct summary *sum, uint64_t *ret)
 {
     int rc = 0;
 
     *ret = 0;
     for (uint32_t i = 0; i < sum->name_count && rc == 0; i++) {
-        rc = i % STATS_LOOKED ? 0 : budget_check(query_budget(q));
+        rc = i % STATS_CHECKED ? 0 : budget_check(query_budget(q));
         *ret += query_phases(q) >> sum->names[i].class & 1 ? sum->names[i].count : 0;
     }
     return rc;
 }
 
-static void set_times(const struct stats_plan *plan, struct stats *s, const struct summary *sum)
+static void set_times(struct stats_found *f, const struct summary *sum)
 {
-    unsigned phases = query_phases(plan->query);
-    struct time_span span = {0};
+    struct time_span *span = &f->times.span;
 
     for (unsigned c = 0; c < 4; c++) {
         const struct summary_class *from = &sum->classes[c];
-        if (!(phases >> c & 1) || !from->has_time)
+        if (!(query_phases(f->plan->query) >> c & 1) || !from->has_time)
             continue;
-        span.min_ts = !span.any || from->min_ts < span.min_ts ? from->min_ts : span.min_ts;
-        span.max_te = !span.any || from->max_te > span.max_te ? from->max_te : span.max_te;
-        span.any = true;
+        span->min_ts = !span->any || from->min_ts < span->min_ts ? from->min_ts : span->min_ts;
+        span->max_te = !span->any || from->max_te > span->max_te ? from->max_te : span->max_te;
+        span->any = true;
     }
-    if (!span.any)
-        return;
-    s->min_ts = stats_time(span.min_ts);
-    s->max_te = stats_time(span.max_te);
-    s->span = stats_time(span.max_te - span.min_ts);
 }
 
-static int set_summary(const struct stats_plan *plan, struct stats *s, const struct summary *sum,
-                       const struct stats_options *o)
+static int read_summary(struct stats_found *f, struct stats *s, const struct summary *sum)
 {
-    bool cut = o->report == STATS_TOP_NAMES || o->report == STATS_TOP_CATEGORIES;
-    int rc = count_objects(plan->query, sum, &s->events);
+    const struct stats_plan *plan = f->plan;
+    const struct scan_place *places;
+    int rc = count_objects(plan->query, sum, &f->times.events);
 
-    set_times(plan, s, sum);
-    if ((s->has_categories = plan->count[COUNT_CATEGORIES]) && rc == 0)
-        rc = set_names(plan, s, sum, COUNT_CATEGORIES, cut ? o->top_n : 0);
-    if ((s->has_names = plan->count[COUNT_NAMES]) && rc == 0)
-        rc = set_names(plan, s, sum, COUNT_NAMES, cut ? o->top_n : 0);
-    if ((s->has_pid_tids = plan->count[COUNT_THREADS]) && rc == 0)
-        rc = set_threads(plan, s, sum, o->top_n_pid_tid);
-    if (plan->total_duration && rc == 0)
+    f->grouping.limit = UINT32_MAX; /* max_groups limits scans only */
+    set_times(f, sum);
+    rc = rc < 0 ? rc : groups_new(&f->grouping, &f->groups);
+    if (rc == 0 && (plan->count[COUNT_CATEGORIES] || plan->count[COUNT_NAMES]))
+        rc = count_names(f, sum);
+    if (rc == 0 && plan->count[COUNT_THREADS])
+        rc = count_threads(f, sum);
+    if (rc == 0 && plan->total_duration)
         rc = set_duration(plan, s, sum);
-    return rc;
+    if (rc < 0)
+        return rc;
+    struct query_counters add = {.chunks_from_summary = scan_places(plan->query, &places),
+                                 .rows_selected = f->times.events};
+    query_count(plan->query, &add);
+    return 0;
 }
 
-int stats_from_summary(const struct stats_plan *plan, struct stats *s,
-                       const struct stats_options *o)
+int stats_from_summary(struct stats_found *f, struct stats *s)
 {
     const struct summary *sum = NULL;
-    const struct scan_place *places;
     struct summary *own;
-    int rc = get_summary(plan->query, &sum, &own);
+    int rc = get_summary(f->plan->query, &sum, &own);
 
     /* If there are very many names, the summary has no entries for them. */
-    if (rc == 0 && ((plan->count[COUNT_NAMES] && sum->detail >= SUMMARY_BY_CATEGORY) ||
-                    (plan->count[COUNT_CATEGORIES] && sum->detail >= SUMMARY_BY_CLASS)))
+    if (rc == 0 && ((f->plan->count[COUNT_NAMES] && sum->detail >= SUMMARY_BY_CATEGORY) ||
+                    (f->plan->count[COUNT_CATEGORIES] && sum->detail >= SUMMARY_BY_CLASS)))
         rc = -EDOM;
-    rc = rc < 0 ? rc : set_summary(plan, s, sum, o);
+    rc = rc < 0 ? rc : read_summary(f, s, sum);
     summary_free(own);
-    if (rc == 0) {
-        struct query_counters add = {.chunks_from_summary = scan_places(plan->query, &places),
-                                     .rows_selected = s->events};
-        query_count(plan->query, &add);
-    }
     return rc;
 }
 

@@ -1,26 +1,26 @@
-/* times.c - from when to when: which chunks and batches need not be read for it, and the
- * others. */
+/* times.c - finds the first start and the last end; decides which chunks and batches need not be
+ * read for this. */
 #include "answer/stats/times.h"
 #include "engine/derived/times.h"
 #include "engine/derived/batch_times.h"
 
 #include "dftracerd/kernel.h"
 
-void known_init(struct stats_known *known, const struct source *ts, const struct source *dur,
-                bool reads_durations)
+void shared_times_init(struct shared_times *shared, const struct source *ts,
+                       const struct source *dur, bool reads_durations)
 {
-    *known = (struct stats_known){.ts = ts, .dur = dur, .reads_durations = reads_durations};
-    pthread_mutex_init(&known->lock, NULL);
+    *shared = (struct shared_times){.ts = ts, .dur = dur, .reads_durations = reads_durations};
+    pthread_mutex_init(&shared->lock, NULL);
 }
 
-void known_done(struct stats_known *known)
+void shared_times_done(struct shared_times *shared)
 {
-    pthread_mutex_destroy(&known->lock);
+    pthread_mutex_destroy(&shared->lock);
 }
 
-void times_begin(struct stats_times *t, struct stats_known *job)
+void times_begin(struct stats_times *t, struct shared_times *shared)
 {
-    *t = (struct stats_times){.job = job};
+    *t = (struct stats_times){.shared = shared};
 }
 
 static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
@@ -30,15 +30,15 @@ static void span_add(struct time_span *s, __int128 min_ts, __int128 max_te)
     s->any = true;
 }
 
-void known_put(const struct stats_known *known, struct buf *out)
+void shared_times_put(const struct shared_times *shared, struct buf *out)
 {
-    rec_put_u(out, known->events);
-    rec_put_u(out, known->span.any);
-    rec_put_i128(out, known->span.min_ts);
-    rec_put_i128(out, known->span.max_te);
+    rec_put_u(out, shared->events);
+    rec_put_u(out, shared->span.any);
+    rec_put_i128(out, shared->span.min_ts);
+    rec_put_i128(out, shared->span.max_te);
 }
 
-int known_take(struct stats_known *known, struct rec *in)
+int shared_times_take(struct shared_times *shared, struct rec *in)
 {
     uint64_t events = rec_u(in);
     bool any = rec_u(in);
@@ -46,51 +46,51 @@ int known_take(struct stats_known *known, struct rec *in)
 
     if (in->bad)
         return ERR_CORRUPT;
-    known->events += events;
+    shared->events += events;
     if (any)
-        span_add(&known->span, min_ts, max_te);
+        span_add(&shared->span, min_ts, max_te);
     return 0;
 }
 
 void times_end(struct stats_times *t, uint64_t events)
 {
-    pthread_mutex_lock(&t->job->lock);
+    pthread_mutex_lock(&t->shared->lock);
     if (t->span.any)
-        span_add(&t->job->span, t->span.min_ts, t->span.max_te);
-    t->job->events += events;
-    pthread_mutex_unlock(&t->job->lock);
+        span_add(&t->shared->span, t->span.min_ts, t->span.max_te);
+    t->shared->events += events;
+    pthread_mutex_unlock(&t->shared->lock);
 }
 
-/* Times of a chunk that lie within the span that is known already need not be read. */
 void times_chunk(struct stats_times *t, struct scan_chunk *c)
 {
-    const struct stats_known *job = t->job;
+    const struct shared_times *shared = t->shared;
     int64_t first, last, shortest, longest;
 
-    pthread_mutex_lock(&t->job->lock);
+    pthread_mutex_lock(&t->shared->lock);
     if (t->span.any)
-        span_add(&t->job->span, t->span.min_ts, t->span.max_te);
-    t->known = t->job->span;
-    pthread_mutex_unlock(&t->job->lock);
-    t->state = TIMES_NEW;
-    t->lengths_known = scan_range(c, job->dur, &shortest, &longest);
-    if (t->lengths_known)
-        t->longest = (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, job->dur) ? 1 : 1000);
-    if (!t->known.any || !scan_range(c, job->ts, &first, &last))
+        span_add(&t->shared->span, t->span.min_ts, t->span.max_te);
+    t->known = t->shared->span;
+    pthread_mutex_unlock(&t->shared->lock);
+    t->may_widen = TIMES_ALL;
+    t->longest_known = scan_range(c, shared->dur, &shortest, &longest);
+    if (t->longest_known)
+        t->longest =
+            (__int128)(longest > 0 ? longest : 0) * (scan_is_nano(c, shared->dur) ? 1 : 1000);
+    if (!t->known.any || !scan_range(c, shared->ts, &first, &last))
         return;
-    __int128 unit = scan_is_nano(c, job->ts) ? 1 : 1000;
+    __int128 unit = scan_is_nano(c, shared->ts) ? 1 : 1000;
     t->last_ts = last * unit;
     if (first * unit < t->known.min_ts || t->last_ts > t->known.max_te)
         return;
-    t->state = job->reads_durations ? TIMES_LENGTHS : TIMES_NEW;
-    if (t->lengths_known && t->last_ts + t->longest <= t->known.max_te)
-        t->state = TIMES_KNOWN;
+    t->may_widen = shared->reads_durations ? TIMES_LONG : TIMES_ALL;
+    if (t->longest_known && t->last_ts + t->longest <= t->known.max_te)
+        t->may_widen = TIMES_NONE;
 }
 
-/* One unit, no nulls, and no sum that could overflow: plain 64-bit sums; a null dur is 0 in its
- * array. False: not so. */
-static bool span_of_plain(const struct scan_batch *b, const struct batch_times *t,
-                          struct time_span *span)
+/* Widens the span in 64-bit arithmetic. Returns false if that is not possible: ts has nulls, the
+ * units differ, or a sum may overflow. A null dur is 0 in its array. */
+static bool widen_span_i64(const struct scan_batch *b, const struct batch_times *t,
+                           struct time_span *span)
 {
     int64_t min = INT64_MAX, max = INT64_MIN;
     uint64_t bits = 0;
@@ -114,48 +114,46 @@ static bool span_of_plain(const struct scan_batch *b, const struct batch_times *
     return true;
 }
 
-/* Whether even the longest duration ends within the span that is known. */
-static bool all_within(const struct stats_times *t, int64_t longest, bool nano)
+/* Returns true if even an event of the longest duration ends within the known span. */
+static bool longest_ends_within(const struct stats_times *t, int64_t longest, bool nano)
 {
     return t->last_ts + (__int128)longest * (nano ? 1 : 1000) <= t->known.max_te;
 }
 
-/* The same of a batch. */
+/* Returns true if all events of the batch end within the known span. */
 static bool ends_within(const struct stats_times *t, struct scan_batch *b)
 {
     int64_t longest = 0;
     bool nano;
-    const int64_t *dur = batch_i64(b, t->job->dur, NULL, &nano);
+    const int64_t *dur = batch_i64(b, t->shared->dur, NULL, &nano);
 
     for (uint32_t j = 0; j < b->count; j++) {
         int64_t d = dur[batch_row(b, j)];
         longest = d > longest ? d : longest;
     }
-    return all_within(t, longest, nano);
+    return longest_ends_within(t, longest, nano);
 }
 
-/* The values of ts in `unit` ns with which an event of the chunk is within the span, however long
- * it is. False: none. */
-static bool starts_within(const struct stats_times *t, int64_t unit, int64_t *ret_lo,
-                          int64_t *ret_hi)
+/* Sets *ret_lo and *ret_hi to the range of ts (in units of `unit` ns) with which any event of
+ * the chunk is within the known span. Returns false if it is empty. */
+static bool safe_starts(const struct stats_times *t, int64_t unit, int64_t *ret_lo, int64_t *ret_hi)
 {
     __int128 min = t->known.min_ts, max = t->known.max_te - t->longest;
     __int128 lo = min / unit + (min % unit > 0), hi = max / unit - (max % unit < 0);
 
     *ret_lo = clamp_ns(lo);
     *ret_hi = clamp_ns(hi);
-    return t->known.any && t->lengths_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
+    return t->known.any && t->longest_known && lo <= hi && lo <= INT64_MAX && hi >= INT64_MIN;
 }
 
-/* Whether all selected events begin so early and late that they are within, by comparing many at
- * once. */
+/* Returns true if all selected events of the batch are within the known span by their ts alone. */
 static bool begins_within(const struct stats_times *t, struct scan_batch *b)
 {
-    const struct source *source = t->job->ts;
+    const struct source *source = t->shared->ts;
     uint64_t inside[SCAN_WORDS], outside = 0;
     int64_t lo, hi;
 
-    if (!starts_within(t, scan_is_nano(b->chunk, source) ? 1 : 1000, &lo, &hi))
+    if (!safe_starts(t, scan_is_nano(b->chunk, source) ? 1 : 1000, &lo, &hi))
         return false;
     kernels()->range_i64(batch_i64(b, source, NULL, NULL), b->rows, lo, hi, inside);
     for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
@@ -166,11 +164,11 @@ static bool begins_within(const struct stats_times *t, struct scan_batch *b)
 static void widen_span(struct stats_times *t, struct scan_batch *b)
 {
     struct time_span *span = &t->span;
-    struct batch_times times = batch_times(b, t->job->ts, t->job->dur);
+    struct batch_times times = batch_times(b, t->shared->ts, t->shared->dur);
 
     if (times.ts_valid && batch_all_valid(b, times.ts_valid)) /* metadata have no ts */
         times.ts_valid = NULL;
-    if (span_of_plain(b, &times, span))
+    if (widen_span_i64(b, &times, span))
         return;
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
@@ -184,7 +182,7 @@ static void widen_span(struct stats_times *t, struct scan_batch *b)
 
 void times_batch(struct stats_times *t, struct scan_batch *b)
 {
-    if (t->state == TIMES_KNOWN || (t->state == TIMES_LENGTHS && ends_within(t, b)) ||
+    if (t->may_widen == TIMES_NONE || (t->may_widen == TIMES_LONG && ends_within(t, b)) ||
         begins_within(t, b))
         return;
     widen_span(t, b);
@@ -196,8 +194,8 @@ bool times_within(const struct stats_times *t, const struct scan_values *v)
 {
     int64_t longest = 0;
 
-    for (uint32_t i = 0; t->state == TIMES_LENGTHS && i < v->count; i++)
+    for (uint32_t i = 0; t->may_widen == TIMES_LONG && i < v->count; i++)
         longest = v->values[i] > longest ? v->values[i] : longest;
-    return t->state == TIMES_KNOWN ||
-           (t->state == TIMES_LENGTHS && all_within(t, longest, v->nano));
+    return t->may_widen == TIMES_NONE ||
+           (t->may_widen == TIMES_LONG && longest_ends_within(t, longest, v->nano));
 }
