@@ -170,11 +170,26 @@ int compressor_flush(struct compressor *p,
                      struct err *err);      /* compresses and writes everything that waits */
 void compressor_free(struct compressor *p); /* NULL-safe */
 
+/* ---- transform: new traces in turns, and a manifest ------------------------------------------ */
+
+/* A transform of one of the kinds below writes files to an archive writer, and last a manifest in
+ * JSON, which describes them (not to a body). *new*: repack_open, organize_open and
+ * reconstruct_open return it. */
+struct transform;
+/* Works for about 50 ms, or until the archive writer has something to send. Returns ERR_END when
+ * all is written but for archive_writer_end; errors of reading, and of the archive writer. */
+int transform_next(struct transform *t, struct err *err);
+/* Returns false if there may be more lines, because sources were being indexed or growing. */
+bool transform_complete(const struct transform *t);
+/* Returns the manifest, after ERR_END; borrowed until transform_free. */
+struct text transform_manifest(const struct transform *t);
+void transform_free(struct transform *t); /* NULL-safe */
+
 /* ---- traces in other files: /merge, /split, /pgzip ------------------------------------------- */
 
 /* Writes the lines of a query (as /view does, between `[` and `]`) to one file, or to files of
- * about `chunk_bytes` of text; or compresses plain files, byte for byte. Then writes
- * `manifest.json` (not in a body), which describes what was read and written. */
+ * about `chunk_bytes` of text; or compresses plain files, byte for byte. If the comparison of
+ * events failed, manifest.json contains "verified":false. */
 enum repack_kind { REPACK_MERGE, REPACK_SPLIT, REPACK_PGZIP };
 struct repack_options {
     enum repack_kind kind;
@@ -186,21 +201,14 @@ struct repack_options {
     bool order_ts;
     bool verify; /* inflates the written files, reads the events once more, and compares them */
 };
-struct repack;
 /* Returns whether REPACK_PGZIP compresses the file: it is plain and has been read */
 bool repack_compresses(const struct index_file *f);
-/* All arguments but the options are borrowed until close. `q` selects the lines; for REPACK_PGZIP
- * the files. */
+/* All arguments but the options are borrowed until transform_free. `q` selects the lines; for
+ * REPACK_PGZIP the files. */
 int repack_open(struct query *q, struct pool *pool, struct budget *budget,
                 struct archive_writer *archive_writer, const struct repack_options *options,
-                struct err *err, struct repack **ret);
-/* Performs a step of the work. Returns ERR_END when all is finished. */
-int repack_next(struct repack *r, struct err *err);
-extern const struct object_type repacked_type; /* manifest.json; of struct repack */
-/* Returns the text of manifest.json, after ERR_END; borrowed. If the comparison of events failed,
- * it contains "verified":false. */
-struct text repack_manifest(const struct repack *r);
-void repack_close(struct repack *r); /* NULL-safe */
+                struct err *err, struct transform **ret);
+extern const struct object_type repacked_type; /* manifest.json; of the transform */
 
 /* Appends a text as one gzip member (level 1-9), or as it is (0). Returns 0 or -ENOMEM. For small
  * texts; keeps no state. */
@@ -211,7 +219,7 @@ int gzip_text(struct text text, int level, struct buf *out);
 /* /organize copies lines unmodified to the files of the first group whose query selects their
  * object (query.h: struct share); each file is a trace by itself: `[`, `]` and the records that its
  * events refer to are added. Then come `provenance.zst` (how to reconstruct the originals from the
- * files) and `manifest.json`; docs/REWRITE.md describes both formats. */
+ * files) and manifest.json; docs/REWRITE.md describes both formats. */
 #define ORGANIZE_GROUPS_MAX 100
 struct organize_group {
     const char *name;
@@ -225,20 +233,14 @@ struct organize_options {
     int level;            /* 0 = plain text: .pfw */
     bool drop_rest;       /* objects that no group selects are left out */
 };
-struct organize;
-/* *new*; everything is borrowed (options: for the call). `s`: its tests restrict every group; so
- * does s->phases. Returns ERR_PARAM (err.param): "groups": none, too many, a duplicate or invalid
- * name; "name". ERR_QUERY_SYNTAX: err.text names the group. Others as query_open. */
+/* All arguments are borrowed until transform_free (options: for the call). The tests of `s` and
+ * s->phases restrict every group. Returns ERR_PARAM (err.param): "groups": none, too many, a
+ * duplicate or invalid name; "name". ERR_QUERY_SYNTAX: err.text names the group. Others as
+ * query_open. */
 int organize_open(const struct query_env *env, struct snapshot *snapshot, const struct selection *s,
                   const struct organize_options *options, struct archive_writer *archive_writer,
-                  struct budget *budget, struct err *err, struct organize **ret);
-bool organize_complete(const struct organize *o); /* query_complete of the files */
-/* Performs a step of the work. Returns ERR_END when all is finished (but for
- * archive_writer_end), or errors of share_next and of the archive_writer. */
-int organize_next(struct organize *o, struct err *err);
-extern const struct object_type organized_type;          /* manifest.json; of struct organize */
-struct text organize_manifest(const struct organize *o); /* after ERR_END; borrowed until free */
-void organize_free(struct organize *o);
+                  struct budget *budget, struct err *err, struct transform **ret);
+extern const struct object_type organized_type; /* manifest.json; of the transform */
 
 /* ---- reconstruct: the originals again -------------------------------------------------------- */
 
@@ -252,25 +254,17 @@ struct reconstruct_options {
     int level;
     struct archive *archive; /* may be NULL */
 };
-struct reconstruct;
-/* *new*; everything is borrowed (options: for the call). `dir`: descriptor of a directory that
- * /organize has written, unless options.archive is set. The text of every original is built from
- * the existing files there, compared with its hash, and written under its name; the last file is
- * reconstruct.json, which reports which originals are proved and what is missing. Returns
- * ERR_NOT_FOUND if there is no sidecar; ERR_CORRUPT if the sidecar is corrupt, or not the one of
+/* All arguments are borrowed until transform_free (options: for the call). `dir`: descriptor of a
+ * directory that /organize has written, unless options.archive is set. The text of every original
+ * is built from the existing files there, compared with its hash, and written under its name. The
+ * manifest, reconstruct.json, reports which originals are proved and what is missing: missing or
+ * different files are not errors. transform_complete is that of /organize, from manifest.json.
+ * Returns ERR_NOT_FOUND if there is no sidecar; ERR_CORRUPT if the sidecar is corrupt, or not the one of
  * manifest.json: err.text says what differs. */
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
                      struct archive_writer *archive_writer, struct budget *budget, struct err *err,
-                     struct reconstruct **ret);
-/* Returns false if sources were being indexed or growing when /organize read them: there may be
- * more lines. The information is from manifest.json; true without it. */
-bool reconstruct_complete(const struct reconstruct *r);
-/* Like organize_next; missing or different files are not errors. */
-int reconstruct_next(struct reconstruct *r, struct err *err);
-extern const struct object_type reconstructed_type; /* reconstruct.json; of struct reconstruct */
-/* after ERR_END; borrowed until free */
-struct text reconstruct_report(const struct reconstruct *r);
-void reconstruct_free(struct reconstruct *r);
+                     struct transform **ret);
+extern const struct object_type reconstructed_type; /* reconstruct.json; of the transform */
 /* Returns a descriptor of a directory below `base`, reached through no symbolic link; -ENOENT or
  * -errno. */
 int reconstruct_find(const char *base, const char *path);

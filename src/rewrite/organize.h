@@ -1,11 +1,12 @@
 /* organize.h - declarations that the parts of /organize share: targets, their files, and the
- * description of these in sidecar and manifest. */
+ * description of these in the sidecar. */
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
 #include "dftracerd/share.h"
 #include "dftracerd/vec.h"
 #include "rewrite/provenance.h"
+#include "rewrite/transform.h"
 
 #define ORGANIZE_REST "_rest"
 
@@ -37,10 +38,9 @@ struct organize_source {
 };
 
 struct organize {
+    struct transform base;
     const struct query_env *env;
     struct snapshot *snapshot;
-    struct archive_writer *archive_writer;
-    struct charge charge; /* for the list of files */
     struct query *all, **queries;
     size_t query_count;
     struct sharing *sharing;
@@ -60,12 +60,10 @@ struct organize {
     struct intern *literals;
     const struct index_file **unread; /* selected files without text */
     size_t unread_count;
-    struct buf manifest;
     struct {
         unsigned version;
         const char *tool, *provenance;
-        bool complete;
-    } head; /* first members of the manifest */
+    } head; /* constant members of the manifest */
     uint64_t provenance_bytes;
     struct hash128 provenance_hash;
 };
@@ -76,8 +74,7 @@ int organize_copy_options(struct organize *o, const struct organize_options *opt
                           struct err *err);
 /* Opens `all` and the queries of the groups, and lists the sources. */
 int organize_open_queries(struct organize *o, const struct selection *s,
-                          const struct organize_options *options, struct budget *budget,
-                          struct err *err);
+                          const struct organize_options *options, struct err *err);
 /* organize_trace.c: writes the records of the sidecar. */
 /* Begins the sidecar, and writes its targets. */
 int organize_sidecar_begin(struct organize *o, struct err *err);
@@ -91,7 +88,4 @@ void organize_sidecar_added(struct organize_file *f, uint64_t lines);
 void organize_sidecar_lines(struct organize_file *f, uint64_t lines);
 /* Writes the records of all files, and ends the sidecar. */
 int organize_sidecar_end(struct organize *o, struct err *err);
-/* organize_manifest.c: writes the manifest to o->manifest, and as the last file. */
-int organize_write_manifest(struct organize *o, struct err *err);
-
 #endif

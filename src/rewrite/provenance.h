@@ -10,7 +10,6 @@
 #include "dftracerd/rewrite.h"
 
 #define PROVENANCE_NAME "provenance.zst"
-#define MANIFEST_NAME "manifest.json"
 /* maximum bytes of a record; longer lists are split */
 #define PROVENANCE_RECORD_MAX (1u << 20)
 

@@ -1,5 +1,5 @@
-/* reconstruct_lines.c - reads the lines that came from sources from the files of a target, one
- * after the other. */
+/* reconstruct_lines.c - reads lines of sources from the files of a target, one after the other, and
+ * writes them to the current source. */
 #include "rewrite/reconstruct.h"
 
 #include <errno.h>
@@ -8,6 +8,39 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- text of the current source -------------------------------------------------------------- */
+
+static int put_text(struct reconstruct *r, struct text text, struct err *err)
+{
+    struct reconstruct_source *s = &r->sources.at[r->source_at - 1];
+
+    if (s->too_long || text.len > s->bytes - s->written) {
+        s->too_long = true; /* it differs from the original: no more is written */
+        return 0;
+    }
+    s->written += text.len;
+    hasher_add(&r->hasher, text.ptr, text.len);
+    return compressor_text(r->file, text, err);
+}
+
+int reconstruct_end_line(struct reconstruct *r, struct err *err)
+{
+    int rc = r->newline ? put_text(r, TEXT("\n"), err) : 0;
+
+    r->newline = false;
+    return rc;
+}
+
+int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *err)
+{
+    if (!text.len)
+        return 0;
+    int rc = reconstruct_end_line(r, err);
+    r->newline = text.ptr[text.len - 1] == '\n';
+    text.len -= r->newline;
+    return rc == 0 && text.len ? put_text(r, text, err) : rc;
+}
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -57,7 +90,7 @@ static int begin_file(struct reconstruct *r, struct reconstruct_target *t, struc
     t->added = (struct text){f->added.data, f->added.len};
     t->from = t->len = 0;
     next_pair(t);
-    if (!t->text && charge_add(&r->charge, RECONSTRUCT_TARGET) < 0)
+    if (!t->text && charge_add(&r->base.charge, RECONSTRUCT_TARGET) < 0)
         return ERR_MEMORY_LIMIT;
     if (!t->text && !(t->text = malloc(RECONSTRUCT_PIECE)))
         return -ENOMEM;
@@ -119,13 +152,13 @@ static struct text take_text(struct reconstruct_target *t, uint64_t lines, uint6
 
 static int skip_added(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
 {
-    int rc = budget_check(r->budget);
+    int rc = budget_check(r->base.budget);
 
     while (t->adding && rc >= 0 && (rc = more_text(t, err)) > 0) {
         uint64_t lines;
         take_text(t, t->adding, &lines);
         t->adding -= lines;
-        rc = budget_check(r->budget);
+        rc = budget_check(r->base.budget);
     }
     next_pair(t);
     return rc < 0 ? rc : 0;
@@ -150,7 +183,7 @@ int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, 
     int rc = 0;
 
     while (rc == 0 && !t->begun && t->at < t->files.count) {
-        rc = budget_check(r->budget);
+        rc = budget_check(r->base.budget);
         rc = rc < 0 ? rc : begin_file(r, t, err);
         if (rc == 0 && t->left == 0)
             count_lines(t, 0);

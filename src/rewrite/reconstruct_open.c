@@ -19,7 +19,7 @@ enum {
     INTERN_EXTRA = 64   /* additional memory of an interned text */
 };
 
-static int bad(struct err *err, const char *what)
+int reconstruct_corrupt(struct err *err, const char *what)
 {
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
 }
@@ -27,7 +27,7 @@ static int bad(struct err *err, const char *what)
 static int copy_name(struct text t, char **ret, const char *what, struct err *err)
 {
     if (!t.len || memchr(t.ptr, '\0', t.len))
-        return bad(err, what);
+        return reconstruct_corrupt(err, what);
     *ret = strndup(t.ptr, t.len);
     return *ret ? 0 : -ENOMEM;
 }
@@ -40,13 +40,13 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     int rc = vec_reserve(&r->sources, 1);
 
     /* including the name of its output */
-    rc = rc < 0 ? rc : charge_add(&r->charge, 4 * name.len + 2 * INTERN_EXTRA);
+    rc = rc < 0 ? rc : charge_add(&r->base.charge, 4 * name.len + 2 * INTERN_EXTRA);
     if (rc == 0 && intern_add(r->names, name) < 0)
         rc = -ENOMEM;
     if (rc < 0)
         return rc;
     if (intern_count(r->names) == known)
-        return bad(err, "a source is listed twice");
+        return reconstruct_corrupt(err, "a source is listed twice");
     struct reconstruct_source *s = &r->sources.at[r->sources.count++];
     *s = (struct reconstruct_source){.unproved = true};
     return copy_name(name, &s->name, "invalid name of a source", err);
@@ -57,7 +57,7 @@ static int read_source_end(struct reconstruct *r, struct text p, struct err *err
     struct reconstruct_source *s = r->sources.count ? &r->sources.at[r->sources.count - 1] : NULL;
 
     if (!s || !varint_take(&p, &s->bytes) || !hash_take(&p, &s->hash) || p.len)
-        return bad(err, "invalid end of a source");
+        return reconstruct_corrupt(err, "invalid end of a source");
     return 0;
 }
 
@@ -69,10 +69,10 @@ static int read_output(struct reconstruct *r, struct text p, struct reconstruct_
 
     if (!varint_take(&p, &target) || target >= r->target_count || !varint_take(&p, &f.lines) ||
         !varint_take(&p, &f.bytes) || !hash_take(&p, &f.hash) || !p.len)
-        return bad(err, "invalid record of an output file");
+        return reconstruct_corrupt(err, "invalid record of an output file");
     struct reconstruct_target *t = &r->targets[target];
     int rc = vec_reserve(&t->files, 1);
-    rc = rc < 0 ? rc : charge_add(&r->charge, p.len);
+    rc = rc < 0 ? rc : charge_add(&r->base.charge, p.len);
     if (rc < 0)
         return rc;
     rc = copy_name(p, &f.path, "invalid name of an output file", err);
@@ -87,8 +87,8 @@ static int read_added(struct reconstruct *r, struct text p, struct reconstruct_f
                       struct err *err)
 {
     if (!last)
-        return bad(err, "added lines without an output file");
-    int rc = charge_add(&r->charge, 2 * p.len); /* it grows by doubling */
+        return reconstruct_corrupt(err, "added lines without an output file");
+    int rc = charge_add(&r->base.charge, 2 * p.len); /* it grows by doubling */
     if (rc < 0)
         return rc;
     buf_text(&last->added, p);
@@ -101,17 +101,17 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
     switch (type) {
     case PROVENANCE_TARGET:
         if (r->target_count == TARGETS_MAX || r->sources.count || p.len < 2)
-            return bad(err, "a group record in the wrong place");
+            return reconstruct_corrupt(err, "a group record in the wrong place");
         struct reconstruct_target *t = &r->targets[r->target_count++];
         t->fd = -1;
-        t->files.budget = r->budget;
+        t->files.budget = r->base.budget;
         t->dropped = *p.ptr == 1;
         return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "invalid name of a group",
                          err);
     case PROVENANCE_LITERAL:
         if (!p.len || p.len > LITERAL_MAX)
-            return bad(err, "a literal line is too short or too long");
-        int rc = charge_add(&r->charge, p.len + INTERN_EXTRA);
+            return reconstruct_corrupt(err, "a literal line is too short or too long");
+        int rc = charge_add(&r->base.charge, p.len + INTERN_EXTRA);
         return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
     case PROVENANCE_SOURCE:
         return read_source(r, p, err);
@@ -157,7 +157,7 @@ static int name_outputs(struct reconstruct *r, struct err *err)
 
     for (size_t i = 0; i < r->sources.count && rc == 0; i++) {
         struct reconstruct_source *s = &r->sources.at[i];
-        rc = i % 1024 ? 0 : budget_check(r->budget);
+        rc = i % 1024 ? 0 : budget_check(r->base.budget);
         rc = rc < 0 ? rc : name_output(r, s);
         if (rc < 0)
             break;
@@ -233,13 +233,13 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
 
 static int check_manifest(struct reconstruct *r, struct err *err)
 {
-    struct charge charge = {.budget = r->budget};
+    struct charge charge = {.budget = r->base.budget};
     json_t *manifest = NULL;
     int rc = load_manifest(r, &charge, err, &manifest);
 
     if (rc == 0 && manifest)
         rc = compare_hash(r, manifest, err);
-    r->complete = !json_is_false(json_object_get(manifest, "complete"));
+    r->base.complete = !json_is_false(json_object_get(manifest, "complete"));
     json_decref(manifest);
     charge_done(&charge);
     return rc;
@@ -251,7 +251,7 @@ static int open_reader(struct reconstruct *r)
 {
     provenance_reader_free(r->provenance);
     r->provenance = NULL;
-    return provenance_reader_new(r->provenance_fd, r->budget, &r->provenance);
+    return provenance_reader_new(r->provenance_fd, r->base.budget, &r->provenance);
 }
 
 int reconstruct_read_sidecar(struct reconstruct *r, struct err *err)
@@ -266,7 +266,7 @@ int reconstruct_read_sidecar(struct reconstruct *r, struct err *err)
                        PROVENANCE_NAME " not found: the directory was not written by /organize");
     if (r->provenance_fd < 0)
         return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", strerror(-r->provenance_fd));
-    r->sources.budget = r->budget;
+    r->sources.budget = r->base.budget;
     r->targets = calloc(TARGETS_MAX, sizeof(*r->targets));
     r->literals = intern_new();
     r->names = intern_new();

@@ -1,0 +1,42 @@
+/* transform.h - the private side of a transform: what organize, reconstruct and repack implement,
+ * and members of their manifests. */
+#ifndef DFTRACERD_REWRITE_TRANSFORM_H
+#define DFTRACERD_REWRITE_TRANSFORM_H
+
+#include "dftracerd/rewrite.h"
+
+#define MANIFEST_NAME "manifest.json"
+
+struct transform_kind {
+    const char *manifest_name;
+    const struct object_type *manifest; /* of the struct that begins with the transform */
+    /* Does a small part of the work. Returns 0, ERR_END if no part is left, or an error. */
+    int (*step)(struct transform *t, struct err *err);
+    /* Completes the files, and sets what the manifest contains. */
+    int (*finish)(struct transform *t, struct err *err);
+    void (*done)(struct transform *t); /* frees all members but `base` */
+};
+/* The first member of the struct of each kind. */
+struct transform {
+    const struct transform_kind *kind;
+    struct archive_writer *archive_writer; /* borrowed */
+    struct budget *budget;                 /* borrowed */
+    struct charge charge;                  /* for memory that grows with the number of files */
+    bool complete;                         /* as transform_complete returns it */
+    bool finished;
+    struct buf manifest;
+};
+
+/* Returns a *new* zeroed struct of `size` bytes that begins with a transform, or NULL. */
+void *transform_new(const struct transform_kind *kind, size_t size,
+                    struct archive_writer *archive_writer, struct budget *budget);
+/* Ends an opening: sets *ret to the transform, or frees it if `rc` is an error. Returns rc. */
+int transform_opened(struct transform *t, int rc, struct err *err, struct transform **ret);
+
+/* A member that prints a struct hash128 in hexadecimal. */
+#define MEMBER_HASH(name_, field, ...) \
+    MEMBER_WRITTEN(name_, transform_write_hash, "{'type':'string'}", \
+                   .offset = offsetof(OBJECT, field), ##__VA_ARGS__)
+void transform_write_hash(struct jw *j, const void *hash);
+
+#endif
