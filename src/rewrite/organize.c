@@ -45,7 +45,7 @@ static int end_file(struct organize_target *t, struct err *err)
     struct compressor_file *compressor = t->compressor;
     int rc = compressor_text(compressor, TEXT("]\n"), err);
 
-    organize_sidecar_added(f, 1);
+    f->adding++;
     f->text_bytes = compressor_text_bytes(compressor);
     t->compressor = NULL;
     if (rc < 0) {
@@ -63,7 +63,7 @@ static int begin_file(struct organize *o, struct organize_target *t, struct err 
     rc = rc < 0 ? rc : compressor_open(o->compressor, err, &t->compressor);
     rc = rc < 0 ? rc : compressor_text(t->compressor, TEXT("[\n"), err);
     if (rc == 0)
-        organize_sidecar_added(last_file(t), 1);
+        last_file(t)->adding++;
     return rc;
 }
 
@@ -77,7 +77,7 @@ static int write_share(struct organize *o, const struct share *s, struct err *er
     if (rc < 0)
         return rc;
     struct organize_file *f = last_file(t);
-    organize_sidecar_added(f, s->added_lines);
+    f->adding += s->added_lines;
     organize_sidecar_lines(f, s->lines);
     f->events += s->objects;
     rc = charge_up_to(&f->charge, f->added.cap);
@@ -132,8 +132,6 @@ static void target_done(struct organize_target *t)
         free(t->files.at[i]);
     }
     vec_done(&t->files);
-    free(t->name);
-    free(t->query);
 }
 
 static void done(struct transform *t)
@@ -151,11 +149,6 @@ static void done(struct transform *t)
     for (size_t i = 0; i < o->query_count; i++)
         query_close(o->queries[i]);
     query_close(o->all);
-    free(o->queries);
-    free(o->targets);
-    free(o->sources);
-    free(o->unread);
-    free(o->name);
     intern_free(o->literals);
     buf_done(&o->runs);
     buf_done(&o->record);

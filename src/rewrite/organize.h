@@ -17,12 +17,12 @@ struct organize_file {
     struct hash128 hash;
     struct buf added;       /* pairs: number of lines from sources, number of added lines */
     struct charge charge;   /* for `added` */
-    uint64_t since, adding; /* the last pair, which is not in `added` yet */
+    uint64_t since, adding; /* the last pair: it is not in `added` yet, and more may be added */
 };
 /* Receives the objects of a group of the request, or the rest. */
 struct organize_target {
-    char *name;
-    char *query; /* NULL for the rest */
+    const char *name;
+    const char *query; /* NULL for the rest */
     bool dropped;
     struct compressor_file *compressor; /* the current file; NULL if there is none */
     VEC(struct organize_file *) files;
@@ -48,7 +48,7 @@ struct organize {
     struct provenance_writer *provenance;
     struct organize_target *targets; /* groups, then the rest */
     uint32_t target_count;
-    char *name;
+    const char *name;
     int level;
     uint64_t chunk_bytes;
     struct organize_source *sources;
@@ -82,8 +82,6 @@ int organize_sidecar_begin(struct organize *o, struct err *err);
 int organize_sidecar_source(struct organize *o, uint32_t file);
 /* Records that text of the source goes to a target. */
 int organize_sidecar_share(struct organize *o, const struct share *s);
-/* Records lines that were added to the file and are in no source. */
-void organize_sidecar_added(struct organize_file *f, uint64_t lines);
 /* Records lines from a source. */
 void organize_sidecar_lines(struct organize_file *f, uint64_t lines);
 /* Writes the records of all files, and ends the sidecar. */

@@ -62,26 +62,21 @@ int organize_copy_options(struct organize *o, const struct organize_options *opt
     int rc = check_groups(options, err);
     if (rc < 0)
         return rc;
+    struct arena *a = &o->base.arena;
     uint32_t count = (uint32_t)options->group_count + 1;
-    o->targets = calloc(count, sizeof(*o->targets));
-    o->name = strdup(options->name);
-    if (!o->targets || !o->name)
-        return -ENOMEM;
-    o->target_count = count;
+    o->name = arena_strdup(a, text_of(options->name));
+    o->targets = arena_alloc(a, count * sizeof(*o->targets));
+    o->target_count = o->targets ? count : 0;
     for (uint32_t i = 0; i < o->target_count; i++) {
-        bool rest = i + 1 == o->target_count;
+        bool rest = i + 1 == count;
         struct organize_target *t = &o->targets[i];
-        t->name = strdup(rest ? ORGANIZE_REST : options->groups[i].name);
-        if (!rest)
-            t->query = strndup(options->groups[i].query.ptr ? options->groups[i].query.ptr : "",
-                               options->groups[i].query.len);
-        if (!t->name || (!rest && !t->query))
-            return -ENOMEM;
+        t->name = arena_strdup(a, text_of(rest ? ORGANIZE_REST : options->groups[i].name));
+        t->query = rest ? NULL : arena_strdup(a, options->groups[i].query);
         t->dropped = rest && options->drop_rest;
     }
     o->level = options->level;
     o->chunk_bytes = options->chunk_bytes;
-    return 0;
+    return a->error;
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -142,10 +137,10 @@ static int list_sources(struct organize *o)
     const uint32_t *files;
     size_t count = query_files(o->all, &files);
 
-    o->sources = calloc(count + 1, sizeof(*o->sources));
-    o->unread = calloc(count + 1, sizeof(*o->unread));
-    if (!o->sources || !o->unread)
-        return -ENOMEM;
+    o->sources = arena_alloc(&o->base.arena, count * sizeof(*o->sources));
+    o->unread = arena_alloc(&o->base.arena, count * sizeof(*o->unread));
+    if (o->base.arena.error)
+        return o->base.arena.error;
     for (size_t i = 0; i < count; i++) {
         const struct index_file *f = snapshot_file(o->snapshot, files[i]);
         if (index_file_is_unread(f))
@@ -177,7 +172,7 @@ int organize_open_queries(struct organize *o, const struct selection *s,
     all.not_recursive = s->not_recursive;
     all.phases = PHASE_ANY;
     rc = rc < 0 ? rc : query_open(o->env, o->snapshot, &all, o->base.budget, err, &o->all);
-    o->queries = calloc(options->group_count + 1, sizeof(*o->queries));
+    o->queries = arena_alloc(&o->base.arena, options->group_count * sizeof(*o->queries));
     rc = rc == 0 && !o->queries ? -ENOMEM : rc;
     for (size_t i = 0; i < options->group_count && rc == 0; i++)
         rc = open_group_query(o, i, s, err);

@@ -51,13 +51,13 @@ static int end_source(struct reconstruct *r, struct err *err)
 
 static int next_run(struct reconstruct *r, struct err *err)
 {
-    uint64_t kinds = r->target_count + 2, run;
+    uint64_t kinds = r->target_count + 2, run = rec_u(&r->runs);
 
-    if (!r->file || !varint_take(&r->runs, &run))
-        return reconstruct_corrupt(err, "invalid run of lines");
     r->run_what = run % kinds;
     r->run_lines = run / kinds + 1;
-    if (r->run_what == r->target_count && !varint_take(&r->runs, &r->run_literal))
+    if (r->run_what == r->target_count)
+        r->run_literal = rec_u(&r->runs);
+    if (!r->file || r->runs.bad)
         return reconstruct_corrupt(err, "invalid run of lines");
     if (r->run_what == r->target_count && r->run_literal >= intern_count(r->literals))
         return reconstruct_corrupt(err, "invalid number of a literal line");
@@ -89,13 +89,13 @@ static int follow_run(struct reconstruct *r, struct err *err)
 static int next_record(struct reconstruct *r, struct err *err)
 {
     enum provenance_type type;
-    int rc = provenance_next(r->provenance, err, &type, &r->runs);
+    struct text payload;
+    int rc = provenance_next(r->provenance, err, &type, &payload);
 
     if (rc < 0)
         return rc;
     if (type == PROVENANCE_RUNS)
-        return 0;
-    r->runs.len = 0;
+        r->runs = rec_of(payload);
     if (type == PROVENANCE_SOURCE)
         return begin_source(r, err);
     return type == PROVENANCE_SOURCE_END ? end_source(r, err) : 0;
@@ -111,7 +111,7 @@ static int step(struct transform *t, struct err *err)
         if (r->run_lines)
             rc = follow_run(r, err);
         else
-            rc = r->runs.len ? next_run(r, err) : next_record(r, err);
+            rc = r->runs.ptr != r->runs.end ? next_run(r, err) : next_record(r, err);
     }
     return rc;
 }

@@ -32,7 +32,7 @@ struct reconstruct_target {
     int fd;
     struct trace_reader *reader; /* NULL if the file cannot be read */
     uint64_t left;               /* lines from sources that have not been used yet */
-    struct text added;           /* pairs that have not been used yet */
+    struct rec added;            /* pairs that have not been used yet */
     uint64_t since, adding;      /* the current pair */
     char *text;                  /* buffer of RECONSTRUCT_PIECE bytes */
     size_t from, len;
@@ -61,7 +61,7 @@ struct reconstruct {
     struct intern *literals, *names; /* names: names of sources, and of their outputs */
     struct provenance_reader *provenance;
     int provenance_fd;
-    struct text runs;                          /* rest of the current record */
+    struct rec runs;                           /* rest of the current record */
     uint64_t run_what, run_literal, run_lines; /* rest of the current run */
     struct compressor_file *file;              /* output of the current source */
     struct hasher hasher;                      /* hash of its text */

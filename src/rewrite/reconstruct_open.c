@@ -52,30 +52,34 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     return copy_name(name, &s->name, "invalid name of a source", err);
 }
 
-static int read_source_end(struct reconstruct *r, struct text p, struct err *err)
+static int read_source_end(struct reconstruct *r, struct text payload, struct err *err)
 {
     struct reconstruct_source *s = r->sources.count ? &r->sources.at[r->sources.count - 1] : NULL;
+    struct rec p = rec_of(payload);
 
-    if (!s || !varint_take(&p, &s->bytes) || !hash_take(&p, &s->hash) || p.len)
-        return reconstruct_corrupt(err, "invalid end of a source");
-    return 0;
+    if (s) {
+        s->bytes = rec_u(&p);
+        s->hash = hash_take(&p);
+    }
+    return p.bad || p.ptr != p.end || !s ? reconstruct_corrupt(err, "invalid end of a source") : 0;
 }
 
-static int read_output(struct reconstruct *r, struct text p, struct reconstruct_file **last,
+static int read_output(struct reconstruct *r, struct text payload, struct reconstruct_file **last,
                        struct err *err)
 {
-    uint64_t target;
-    struct reconstruct_file f = {0};
+    struct rec p = rec_of(payload);
+    uint64_t target = rec_u(&p);
+    struct reconstruct_file f = {.lines = rec_u(&p)};
 
-    if (!varint_take(&p, &target) || target >= r->target_count || !varint_take(&p, &f.lines) ||
-        !varint_take(&p, &f.bytes) || !hash_take(&p, &f.hash) || !p.len)
+    f.bytes = rec_u(&p);
+    f.hash = hash_take(&p);
+    if (p.bad || target >= r->target_count)
         return reconstruct_corrupt(err, "invalid record of an output file");
+    struct text name = {(const char *)p.ptr, (size_t)(p.end - p.ptr)};
     struct reconstruct_target *t = &r->targets[target];
     int rc = vec_reserve(&t->files, 1);
-    rc = rc < 0 ? rc : charge_add(&r->base.charge, p.len);
-    if (rc < 0)
-        return rc;
-    rc = copy_name(p, &f.path, "invalid name of an output file", err);
+    rc = rc < 0 ? rc : charge_add(&r->base.charge, name.len);
+    rc = rc < 0 ? rc : copy_name(name, &f.path, "invalid name of an output file", err);
     if (rc < 0)
         return rc;
     *last = &t->files.at[t->files.count++];
@@ -204,15 +208,15 @@ static int load_manifest(struct reconstruct *r, struct charge *charge, struct er
 
 static int compare_hash(struct reconstruct *r, const json_t *manifest, struct err *err)
 {
-    const json_t *of = json_object_get(manifest, "provenance");
-    const char *recorded = json_string_value(json_object_get(of, "xxh128"));
+    const json_t *sidecar = json_object_get(manifest, "provenance");
+    const char *recorded = json_string_value(json_object_get(sidecar, "xxh128"));
     struct hash128 hash = {0};
     struct stat st;
-    char is[33];
+    char computed[33];
 
     if (fstat(r->provenance_fd, &st) < 0)
         return -errno;
-    long long size = json_integer_value(json_object_get(of, "bytes"));
+    long long size = json_integer_value(json_object_get(sidecar, "bytes"));
     if (recorded && size != st.st_size)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has %lld bytes, but " MANIFEST_NAME " says %lld",
@@ -223,10 +227,10 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
     free(piece);
     if (rc < 0)
         return rc;
-    hash128_hex(hash, is);
-    if (!recorded || strcmp(recorded, is) != 0)
+    hash128_hex(hash, computed);
+    if (!recorded || strcmp(recorded, computed) != 0)
         return err_set(err, ERR_CORRUPT,
-                       PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", is,
+                       PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", computed,
                        recorded ? recorded : "nothing");
     return 0;
 }
@@ -247,6 +251,7 @@ static int check_manifest(struct reconstruct *r, struct err *err)
 
 /* ---- the whole sidecar ----------------------------------------------------------------------- */
 
+/* Opens the sidecar at its start. */
 static int open_reader(struct reconstruct *r)
 {
     provenance_reader_free(r->provenance);

@@ -90,6 +90,7 @@ void transform_free(struct transform *t)
         return;
     t->kind->done(t);
     buf_done(&t->manifest);
+    arena_done(&t->arena);
     charge_done(&t->charge);
     free(t);
 }

@@ -22,6 +22,7 @@ struct transform {
     struct archive_writer *archive_writer; /* borrowed */
     struct budget *budget;                 /* borrowed */
     struct charge charge;                  /* for memory that grows with the number of files */
+    struct arena arena;                    /* what is kept until the end; not charged */
     bool complete;                         /* as transform_complete returns it */
     bool finished;
     struct buf manifest;

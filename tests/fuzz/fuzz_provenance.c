@@ -67,7 +67,7 @@ static void pack_records(const uint8_t *data, size_t size, struct buf *out)
     hasher_begin(&hasher, 0);
     hasher_add(&hasher, text.data, text.len);
     buf_putc(&text, PROVENANCE_END);
-    varint_put(&text, 16);
+    rec_put_u(&text, 16);
     hash_put(&text, hasher_end(&hasher));
     char *room = buf_reserve(out, ZSTD_compressBound(text.len));
     size_t n = ZSTD_compress(room, ZSTD_compressBound(text.len), text.data, text.len, 1);
