@@ -1,8 +1,8 @@
 /* rewrite.h - new traces made from others, and their output as tar streams, directories or bodies
  * of answers.
  *
- * May use:   base, trace, index, engine, answer, format; zlib, ISA-L, libdeflate. Used by: http,
- *            tools.
+ * May use:   base, trace, index, engine, answer, format; zlib, ISA-L, libdeflate, zstd,
+ *            jansson. Used by: http, daemon, mpi.
  * Threads:   a disk_budget is shared: any thread. Everything else belongs to one thread at a time;
  *            a compressor makes all threads of its pool work.
  * Memory:    independent of the length of the traces: a spool takes none (its bytes are in a file),
@@ -20,8 +20,8 @@
  * so has a size of 8 GiB or more (and the number in base 256 in the header, for readers that skip
  * pax). Owner and group are 0. Zero-initialise. */
 struct tar {
-    uint64_t left;
-    unsigned padding;
+    uint64_t left;    /* bytes of the current member that have not been counted */
+    unsigned padding; /* bytes after the current member */
 };
 struct tar_entry {
     struct text name;
@@ -29,8 +29,8 @@ struct tar_entry {
     int64_t mtime_s; /* >= 0 */
     unsigned mode;   /* 0 = 0644 */
 };
-/* Begins a member. Returns -EINVAL if the name is empty, absolute, contains a NUL or a `..`, ends
- * with `/`, or is longer than 4,000 bytes. The buffer's error is sticky. */
+/* Begins a member. Returns 0, or -EINVAL if the name is empty, absolute, contains a NUL or a `..`,
+ * ends with `/`, or is longer than 4,000 bytes. The buffer's error is sticky. */
 int tar_begin(struct tar *t, const struct tar_entry *e, struct buf *out);
 /* Counts bytes that the caller appends to `out`. Asserts that they do not exceed the size of the
  * member. */
@@ -58,7 +58,7 @@ uint64_t spool_size(const struct spool *s);
 int spool_read(struct spool *s, size_t max, struct buf *out, struct err *err);
 void spool_clear(struct spool *s);   /* makes it empty, if the disk allows that */
 int spool_fd(const struct spool *s); /* borrowed */
-void spool_free(struct spool *s);
+void spool_free(struct spool *s);    /* NULL-safe */
 
 /* ---- archive: a tar that was received -------------------------------------------------------- */
 
@@ -71,23 +71,23 @@ struct archive;
  * it is not a tar, is corrupt or cut off, a name is absolute, contains `..` or is duplicate, or a
  * member is a link or device (err.text says which); -ENOSPC, -errno, -ENOMEM, or the error of the
  * budget. */
-int archive_open(const struct spool *tar, const char *spool_dir, struct disk_budget *disk,
+int archive_open(const struct spool *spool, const char *spool_dir, struct disk_budget *disk,
                  struct budget *budget, struct err *err, struct archive **ret);
 /* Returns a *new* descriptor of a nameless copy of the file; -ENOENT if it is not in the tar or was
  * found before; -errno, -ENOMEM, or the error of the budget. */
 int archive_find(struct archive *a, const char *path, struct budget *budget);
 void archive_free(struct archive *a);
 
-/* ---- archive writer: where the files of a rewriting go
- * ----------------------------------------------- */
+/* ---- archive writer: output as a tar, a directory or a body ---------------------------------- */
 
-/* An archive writer is a tar stream or a directory. In a tar stream, an incomplete file is a
- * spool, a complete one waits until it is sent. A directory is below the daemon's output
+/* An archive writer is a tar stream, a directory or a body. In a tar stream, an incomplete file is
+ * a spool, a complete one waits until it is sent. A directory is below the daemon's output
  * directory: everything is written below a directory `.dftracerd-...` there, and renamed by
- * archive_writer_end. If it ends earlier (by an error, archive_writer_free, or a kill), nothing
- * is left under a final name; if archive_writer_end itself is interrupted while it replaces
- * files of an existing directory (`force`), some are replaced, each completely. Names are
- * relative, with `/` between directories, which are created; errors as of tar_begin. */
+ * archive_writer_end. If it ends earlier (by an error, archive_writer_free, or a kill), nothing is
+ * left under a final name; if archive_writer_end itself is interrupted while it replaces files of
+ * an existing directory (`force`), some are replaced, each completely. A body has the files one
+ * after the other, without names; an incomplete one is sent, too. Names are relative, with `/`
+ * between directories, which are created; errors as of tar_begin. */
 struct archive_writer;
 struct archive_writer_file;
 /* *new*. `spool_dir` and `budget` are borrowed; mtime_s is that of all members. Returns 0 or
@@ -101,55 +101,53 @@ int archive_writer_tar_new(const char *spool_dir, struct disk_budget *budget, in
  * -EACCES, -ENOSPC ... */
 int archive_writer_dir_new(const char *base, const char *path, bool force, struct err *err,
                            struct archive_writer **ret);
-bool archive_writer_is_tar(const struct archive_writer *o);
-bool archive_writer_is_body(const struct archive_writer *o);
-/* *new*. Writes files one after the other, without names: the body of an answer. An incomplete file
- * is sent, too. Returns 0 or -ENOMEM. */
-int archive_writer_body_new(struct archive_writer **ret);
+int archive_writer_body_new(struct archive_writer **ret); /* *new*; returns 0 or -ENOMEM */
+bool archive_writer_is_tar(const struct archive_writer *w);
+bool archive_writer_is_body(const struct archive_writer *w);
 /* Begins a file. The number of incomplete files is limited by descriptors only. *new*: the caller
  * finishes or drops it before archive_writer_free. */
-int archive_writer_file_new(struct archive_writer *o, struct err *err,
+int archive_writer_file_new(struct archive_writer *w, struct err *err,
                             struct archive_writer_file **ret);
 int archive_writer_file_write(struct archive_writer_file *f, struct text data, struct err *err);
 uint64_t archive_writer_file_size(const struct archive_writer_file *f);
-/* Takes and completes `f`. Members of a tar are in the order of these calls. Returns -EINVAL for a
- * bad name; -EEXIST (directory) if the name existed before. */
+/* Completes `f`, which becomes owned by the archive writer, on errors too. Members of a tar are in
+ * the order of these calls. Returns -EINVAL for a bad name; -EEXIST (directory) if the name existed
+ * before. */
 int archive_writer_file_finish(struct archive_writer_file *f, const char *name, struct err *err);
 void archive_writer_file_drop(struct archive_writer_file *f); /* NULL-safe */
 /* Appends up to about `max` bytes of complete files. Returns 0, or ERR_END if nothing is ready
  * (always for a directory). */
-int archive_writer_send(struct archive_writer *o, size_t max, struct buf *out, struct err *err);
-bool archive_writer_is_ready(
-    const struct archive_writer *o); /* returns whether there are bytes to send */
+int archive_writer_send(struct archive_writer *w, size_t max, struct buf *out, struct err *err);
+/* Returns whether there are bytes to send. */
+bool archive_writer_is_ready(const struct archive_writer *w);
 /* Must be called after all files have been finished and sent: writes the end of the tar, or renames
  * the directory, after fsync. */
-int archive_writer_end(struct archive_writer *o, struct buf *out, struct err *err);
-void archive_writer_free(
-    struct archive_writer *o); /* NULL-safe; removes files that were not renamed */
+int archive_writer_end(struct archive_writer *w, struct buf *out, struct err *err);
+/* NULL-safe; removes files that were not renamed. */
+void archive_writer_free(struct archive_writer *w);
 /* Removes files below `base` that killed processes have left, but none of running ones. */
 void archive_writer_clean(const char *base);
 
-/* ---- compressor: text to gzip members, by all threads
- * --------------------------------------------- */
+/* ---- compressor: text to gzip members, by all threads ---------------------------------------- */
 
-/* A compressor compresses files as gzip members. Text is cut at the first line end after 1 MiB
+/* Compresses files as gzip members. Text is cut at the first line end after 1 MiB
  * (if that line is not longer than TRACE_LINE_MAX), so that reading can start at each member.
  * The same text yields the same bytes, whatever the pieces and threads; level 0 = plain text. */
 #define GZIP_LEVEL_MAX 9
 #define GZIP_LEVEL_DEFAULT 5 /* the size of gzip -6 on traces, in a third of the time */
 struct compressor;
 struct compressor_file;
-/* *new*; the pool (NULL = the calling thread alone), the archive writer and the budget (may be
- * NULL) are borrowed. All memory that grows with threads and incomplete files is charged:
- * ERR_MEMORY_LIMIT, also from compressor_text. `check` receives the text of each member after it
- * has been inflated again, in complete lines, from several threads at once and in any order.
- * Returns 0 or -ENOMEM. */
 struct compressor_options {
     int level;
-    struct budget *budget;
+    struct budget *budget; /* NULL: none */
+    /* receives the text of each member after it has been inflated again, in complete lines, from
+     * several threads at once and in any order; NULL: not checked */
     void (*check)(void *arg, struct text text);
     void *arg;
 };
+/* *new*; the pool (NULL = the calling thread alone), the archive writer and the budget are
+ * borrowed. All memory that grows with threads and incomplete files is charged. Returns 0, -ENOMEM,
+ * or ERR_MEMORY_LIMIT, also from compressor_text. */
 int compressor_new(struct pool *pool, struct archive_writer *archive_writer,
                    const struct compressor_options *options, struct compressor **ret);
 /* *new*: must be finished or dropped before compressor_free */
@@ -158,16 +156,17 @@ int compressor_open(struct compressor *p, struct err *err, struct compressor_fil
  * threads. Returns -errno of the archive writer, -ENOMEM or ERR_MEMORY_LIMIT; after an error
  * only drop and free may follow. */
 int compressor_text(struct compressor_file *f, struct text text, struct err *err);
-uint64_t
-compressor_text_bytes(const struct compressor_file *f); /* returns the bytes of text so far */
+/* Returns the bytes of text so far. */
+uint64_t compressor_text_bytes(const struct compressor_file *f);
 /* Compresses the rest, and passes the file to the archive writer under `name`, in the order of
- * these calls, at the latest in compressor_flush. Takes `f`. Sets *ret_bytes and *ret_hash
- * (may be NULL; size and XXH3-128 of the file's bytes) by then. */
+ * these calls, at the latest in compressor_flush. `f` becomes owned by the compressor, on errors
+ * too. Sets *ret_bytes and *ret_hash (may be NULL; size and XXH3-128 of the file's bytes) by
+ * then. */
 int compressor_finish(struct compressor_file *f, const char *name, uint64_t *ret_bytes,
                       struct hash128 *ret_hash, struct err *err);
 void compressor_drop(struct compressor_file *f); /* NULL-safe */
-int compressor_flush(struct compressor *p,
-                     struct err *err);      /* compresses and writes everything that waits */
+/* Compresses and writes everything that waits. */
+int compressor_flush(struct compressor *p, struct err *err);
 void compressor_free(struct compressor *p); /* NULL-safe */
 
 /* ---- transform: new traces in turns, and a manifest ------------------------------------------ */
@@ -247,8 +246,8 @@ extern const struct object_type organized_type; /* manifest.json; of the transfo
 enum reconstruct_form {
     RECONSTRUCT_AS_WAS, /* names that end in .gz are gzip, others text */
     RECONSTRUCT_TEXT,   /* text, without .gz at the end of names */
-    RECONSTRUCT_GZIP
-}; /* gzip; all names end in .gz */
+    RECONSTRUCT_GZIP,   /* gzip; all names end in .gz */
+};
 struct reconstruct_options {
     enum reconstruct_form form;
     int level;
@@ -259,8 +258,8 @@ struct reconstruct_options {
  * is built from the existing files there, compared with its hash, and written under its name. The
  * manifest, reconstruct.json, reports which originals are proved and what is missing: missing or
  * different files are not errors. transform_complete is that of /organize, from manifest.json.
- * Returns ERR_NOT_FOUND if there is no sidecar; ERR_CORRUPT if the sidecar is corrupt, or not the one of
- * manifest.json: err.text says what differs. */
+ * Returns ERR_NOT_FOUND if there is no sidecar; ERR_CORRUPT if the sidecar is corrupt, or not the
+ * one of manifest.json: err.text says what differs. */
 int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
                      struct archive_writer *archive_writer, struct budget *budget, struct err *err,
                      struct transform **ret);

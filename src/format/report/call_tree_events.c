@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { AT_ONCE = 512 };
+enum { EVENTS_AT_ONCE = 512 };
 
 static void put_member(struct buf *out, const char *key, const struct value *v)
 {
@@ -78,7 +78,7 @@ static int survey_threads(struct format_call_tree *f)
     return perfetto_name_processes(f->perfetto);
 }
 
-static void see_start(void *arg, int64_t ts_ns)
+static void note_start(void *arg, int64_t ts_ns)
 {
     perfetto_note_time(arg, ts_ns);
 }
@@ -90,7 +90,7 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
         return -ENOMEM;
     perfetto_init(f->perfetto, f->o.budget);
     int rc = survey_threads(f);
-    rc = rc < 0 ? rc : call_tree_starts(f->tree, see_start, f->perfetto);
+    rc = rc < 0 ? rc : call_tree_starts(f->tree, note_start, f->perfetto);
     if (rc < 0)
         return rc;
     perfetto_set_times(f->perfetto, PERFETTO_FITTING);
@@ -98,7 +98,7 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
     return 0;
 }
 
-/* A further lane of the present thread is named when it first occurs. */
+/* A further lane of the current thread is named when it first occurs. */
 static int name_lane(struct format_call_tree *f, const struct perfetto_lane *l, struct buf *out)
 {
     int rc = vec_extend(&f->lane_tids, l->number + (size_t)1);
@@ -178,7 +178,7 @@ int call_tree_events_next(struct format_call_tree *f, struct buf *out)
     int rc = rows || f->begun ? 0 : begin_perfetto(f, out);
 
     f->begun = true;
-    for (unsigned i = 0; i < AT_ONCE && rc == 0 && !out->error; i++) {
+    for (unsigned i = 0; i < EVENTS_AT_ONCE && rc == 0 && !out->error; i++) {
         if (rows && f->lines.rows == f->o.limit)
             return end_events(f, out);
         rc = call_tree_next_event(f->tree, &f->line.event);
