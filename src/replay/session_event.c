@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* Finds the cache entry of a name: recent names are kept with their data. */
-static int find_name(struct replay *r, struct text name, unsigned *ret_at)
+/* Finds the cache entry of a name, or makes one. */
+static int cache_name(struct replay *r, struct text name, unsigned *ret_at)
 {
     uint64_t key = text_hash(name) | 1;
     unsigned at = (unsigned)(key >> 8) % 256;
@@ -73,7 +73,7 @@ static void count_only(struct replay *r, const struct operation *op)
 }
 
 /* Without a first reading of the input, files are prepared when an event needs them. */
-static void prepare_now(struct replay *r, const struct operation *op)
+static void prepare_unsurveyed(struct replay *r, const struct operation *op)
 {
     const struct path *paths[] = {op->path, op->path2};
     for (int i = 0; i < 2; i++) {
@@ -94,7 +94,7 @@ static int start_operation(struct replay *r, const struct operation *planned)
         handle_release(planned->handle);
         return 0;
     }
-    prepare_now(r, planned);
+    prepare_unsurveyed(r, planned);
     struct operation *op = malloc(sizeof *op);
     if (!op) {
         handle_release(planned->handle);
@@ -123,7 +123,7 @@ static int replay_call(struct replay *r, const struct event *e, const struct cal
                        struct operation *op)
 {
     const char *reason = NULL;
-    /* its duration passes, because later calls have their own times */
+    /* Its duration passes, because later calls have their own times. */
     if (!call_category(e->cat)) {
         r->report.gaps += !r->surveys;
         return 0;
@@ -152,7 +152,7 @@ int session_event(struct replay *r, const struct event *e)
     if (!e->name.len || e->is_metadata) /* its names have been recorded */
         return 0;
     struct lane *lane = lanes_find(&r->lanes, e->host, e->pid, e->tid);
-    if (!lane || find_name(r, e->name, &at) < 0 || (!r->surveys && count_event(&r->report, e) < 0))
+    if (!lane || cache_name(r, e->name, &at) < 0 || (!r->surveys && count_event(&r->report, e) < 0))
         return -ENOMEM;
     const struct call *c = r->cached[at].call;
     if (o->filters.max_events && r->accepted >= o->filters.max_events) {

@@ -19,7 +19,7 @@ void lanes_done(struct lanes *l)
     intern_free(l->names);
 }
 
-void lanes_again(struct lanes *l)
+void lanes_reset(struct lanes *l)
 {
     for (size_t i = 0; i < l->lanes.count; i++)
         if (l->lanes.at[i])

@@ -54,8 +54,8 @@ static const char *plan_transfer(struct plan *p, const struct event *e, const st
     if (from < 0 || __builtin_add_overflow(from, (int64_t)op->bytes, &end) || end > file_max)
         return bad_offset;
     op->offset = from;
-    if (c->kind == CALL_READ ? !file_read(p, f, (uint64_t)end)
-                             : !file_written(p, f, (uint64_t)from, (uint64_t)end))
+    if (c->kind == CALL_READ ? !file_plan_read(p, f, (uint64_t)end)
+                             : !file_plan_write(p, f, (uint64_t)from, (uint64_t)end))
         return no_space;
     if (!at)
         h->pos = end;
@@ -73,7 +73,7 @@ static const char *plan_seek(struct plan *p, const struct event *e, const struct
     if (has_result && e->ret < 0)
         return NULL;
     if (whence == SEEK_END && has_result && e->offset <= e->ret &&
-        !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_read(p, f, (uint64_t)to))
+        !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_plan_read(p, f, (uint64_t)to))
         return no_space; /* the end of the file was there */
     int64_t base = whence == SEEK_CUR ? h->pos : whence == SEEK_END ? (int64_t)file_end(f) : 0;
     if (has_result)
@@ -97,7 +97,8 @@ static const char *plan_handle_call(struct plan *p, const struct event *e, const
         if (e->length < 0 || e->offset < 0 || e->length > file_max - e->offset)
             return bad_size;
         op->bytes = (uint64_t)e->length;
-        return file_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL : no_space;
+        return file_plan_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL
+                                                                                   : no_space;
     case CALL_FTRUNCATE:
         if (e->length < 0)
             return bad_size;
@@ -114,7 +115,7 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
                      struct operation *op)
 {
     struct file *f = op->path->file;
-    struct handle **place = descriptor_opened(p, e, c, process, op->path);
+    struct handle **place = descriptor_opened_slot(p, e, c, process, op->path);
     struct handle *h = place ? handle_new(p->shared, op->path, HANDLE_WAITING, process) : NULL;
     bool worked = !(e->has & HAS_RET) || e->ret >= 0;
     if (!h)
@@ -128,9 +129,9 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
         return 0;
     if (op->flags & O_CREAT && (op->flags & O_ACCMODE) != O_RDONLY &&
         (e->has & HAS_FLAGS || c->kind != CALL_OPEN))
-        op->creates = file_created(f);
+        op->creates = file_note_created(f);
     else
-        file_exists_before(f, op->flags & O_DIRECTORY);
+        file_note_needed(f, op->flags & O_DIRECTORY);
     if (op->flags & O_TRUNC)
         file_truncated(p, f, 0);
     descriptor_set(p, place, handle_share(h));
@@ -143,7 +144,7 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
                             uint32_t process, const struct operation *op, struct handle ***ret,
                             const char **ret_reason)
 {
-    struct handle **place = descriptor_place(p, e, c, process, op->path);
+    struct handle **place = descriptor_slot(p, e, c, process, op->path);
     if (!place)
         return -ENOMEM;
     *ret = place;
@@ -165,7 +166,7 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
         return -ENOMEM;
     h->is_stream = c->traits & CALL_STREAM;
     h->is_dir = c->kind == CALL_READDIR;
-    file_exists_before(op->path->file, h->is_dir);
+    file_note_needed(op->path->file, h->is_dir);
     *place = h;
     return 0;
 }
@@ -176,7 +177,7 @@ static int plan_dup(struct plan *p, const struct event *e, const struct call *c,
 {
     struct event as = *e;
     as.fd = e->ret;
-    struct handle **place = descriptor_place(p, &as, c, process, h->path);
+    struct handle **place = descriptor_slot(p, &as, c, process, h->path);
     if (!place)
         return -ENOMEM;
     if (*place != h)
