@@ -1,70 +1,37 @@
 /* organize.c - writes the text that share_next returns to the files of the targets. */
 #include "rewrite/organize.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Memory of a file until the end, here and in the archive writer; its path is stored three
- * times. */
-enum { FILE_BYTES = sizeof(struct organize_file) + 256 };
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static struct organize_file *last_file(const struct organize_target *t)
-{
-    return t->files.at[t->files.count - 1];
-}
-
-static int add_file(struct organize *o, struct organize_target *t)
-{
-    struct buf path = {0};
-    int rc = charge_add(&o->base.charge, FILE_BYTES + 3 * (strlen(t->name) + strlen(o->name)));
-
-    if (rc < 0)
-        return rc;
-    if (vec_reserve(&t->files, 1) < 0)
-        return -ENOMEM;
-    struct organize_file *f = calloc(1, sizeof(*f));
-    if (!f)
-        return -ENOMEM;
-    f->charge.budget = o->base.budget;
-    t->files.at[t->files.count++] = f;
-    buf_printf(&path, "%s/%s-%zu.pfw%s", t->name, o->name, t->files.count, o->level ? ".gz" : "");
-    f->path = buf_steal(&path, NULL);
-    return f->path ? 0 : -ENOMEM;
-}
-
-/* The compressor sets the file's bytes and hash later, through pointers that it keeps. */
 static int end_file(struct organize_target *t, struct err *err)
 {
-    if (!t->compressor)
-        return 0;
-    struct organize_file *f = last_file(t);
-    struct compressor_file *compressor = t->compressor;
-    int rc = compressor_text(compressor, TEXT("]\n"), err);
+    struct organize_file *f = t->file;
 
+    if (!f)
+        return 0;
+    t->file = NULL;
     f->adding++;
-    f->text_bytes = compressor_text_bytes(compressor);
-    t->compressor = NULL;
-    if (rc < 0) {
-        compressor_drop(compressor);
-        return rc;
-    }
-    return compressor_finish(compressor, f->path, &f->bytes, &f->hash, err);
+    int rc = compressor_text(f->base.compressor, TEXT("]\n"), err);
+    return rc < 0 ? rc : transform_file_end(&f->base, err);
 }
 
 static int begin_file(struct organize *o, struct organize_target *t, struct err *err)
 {
+    struct transform_file *base = NULL;
     int rc = end_file(t, err);
 
-    rc = rc < 0 ? rc : add_file(o, t);
-    rc = rc < 0 ? rc : compressor_open(o->compressor, err, &t->compressor);
-    rc = rc < 0 ? rc : compressor_text(t->compressor, TEXT("[\n"), err);
-    if (rc == 0)
-        last_file(t)->adding++;
-    return rc;
+    rc = rc < 0 ? rc
+                : transform_file_begin(&o->base, o->compressor, sizeof(*t->file), err, &base,
+                                       "%s/%s-%zu.pfw%s", t->name, o->name, t->files.count + 1,
+                                       o->level ? ".gz" : "");
+    struct organize_file *f = (struct organize_file *)base;
+    rc = rc < 0 ? rc : vec_push(&t->files, f);
+    if (rc < 0)
+        return rc;
+    t->file = f;
+    f->charge.budget = o->base.budget;
+    f->adding++;
+    return compressor_text(f->base.compressor, TEXT("[\n"), err);
 }
 
 /* ---- shares ---------------------------------------------------------------------------------- */
@@ -76,15 +43,15 @@ static int write_share(struct organize *o, const struct share *s, struct err *er
 
     if (rc < 0)
         return rc;
-    struct organize_file *f = last_file(t);
+    struct organize_file *f = t->file;
     f->adding += s->added_lines;
     organize_sidecar_lines(f, s->lines);
     f->events += s->objects;
     rc = charge_up_to(&f->charge, f->added.cap);
     if (rc == 0 && s->added.len)
-        rc = compressor_text(t->compressor, s->added, err);
-    rc = rc < 0 ? rc : compressor_text(t->compressor, s->text, err);
-    return rc == 0 && s->cut ? compressor_text(t->compressor, TEXT("\n"), err) : rc;
+        rc = compressor_text(f->base.compressor, s->added, err);
+    rc = rc < 0 ? rc : compressor_text(f->base.compressor, s->text, err);
+    return rc == 0 && s->cut ? compressor_text(f->base.compressor, TEXT("\n"), err) : rc;
 }
 
 static int process_share(struct organize *o, const struct share *s, struct err *err)
@@ -101,7 +68,7 @@ static int process_share(struct organize *o, const struct share *s, struct err *
     return t->dropped ? 0 : write_share(o, s, err);
 }
 
-static int step(struct transform *t, struct err *err)
+static int organize_step(struct transform *t, struct err *err)
 {
     struct organize *o = (struct organize *)t;
     struct share share;
@@ -110,7 +77,7 @@ static int step(struct transform *t, struct err *err)
     return rc < 0 ? rc : process_share(o, &share, err);
 }
 
-static int finish(struct transform *t, struct err *err)
+static int organize_finish(struct transform *t, struct err *err)
 {
     struct organize *o = (struct organize *)t;
     int rc = organize_sidecar_source(o, UINT32_MAX);
@@ -123,28 +90,20 @@ static int finish(struct transform *t, struct err *err)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void target_done(struct organize_target *t)
-{
-    for (size_t i = 0; i < t->files.count; i++) {
-        buf_done(&t->files.at[i]->added);
-        charge_done(&t->files.at[i]->charge);
-        free(t->files.at[i]->path);
-        free(t->files.at[i]);
-    }
-    vec_done(&t->files);
-}
-
-static void done(struct transform *t)
+static void organize_done(struct transform *t)
 {
     struct organize *o = (struct organize *)t;
 
     share_close(o->sharing);
-    /* The compressor has pointers to sizes of files that wait in it, so it is freed first. */
-    for (uint32_t i = 0; i < o->target_count; i++)
-        compressor_drop(o->targets[i].compressor);
     compressor_free(o->compressor);
-    for (uint32_t i = 0; i < o->target_count; i++)
-        target_done(&o->targets[i]);
+    for (uint32_t i = 0; i < o->target_count; i++) {
+        struct organize_target *target = &o->targets[i];
+        for (size_t k = 0; k < target->files.count; k++) {
+            buf_done(&target->files.at[k]->added);
+            charge_done(&target->files.at[k]->charge);
+        }
+        vec_done(&target->files);
+    }
     provenance_writer_free(o->provenance);
     for (size_t i = 0; i < o->query_count; i++)
         query_close(o->queries[i]);
@@ -154,8 +113,13 @@ static void done(struct transform *t)
     buf_done(&o->record);
 }
 
-static const struct transform_kind organize_kind = {MANIFEST_NAME, &organized_type, step, finish,
-                                                    done};
+static const struct transform_kind organize_kind = {
+    .manifest_name = MANIFEST_NAME,
+    .manifest = &organized_type,
+    .step = organize_step,
+    .finish = organize_finish,
+    .done = organize_done,
+};
 
 static int open_all(struct organize *o, const struct selection *s,
                     const struct organize_options *options, struct err *err)

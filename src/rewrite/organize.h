@@ -10,11 +10,9 @@
 
 #define ORGANIZE_REST "_rest"
 
-/* A file of a target. Its bytes and hash are known after the compressor has written it. */
 struct organize_file {
-    char *path;
-    uint64_t lines, events, text_bytes, bytes; /* lines: lines from sources */
-    struct hash128 hash;
+    struct transform_file base; /* lines: lines from sources */
+    uint64_t events;
     struct buf added;       /* pairs: number of lines from sources, number of added lines */
     struct charge charge;   /* for `added` */
     uint64_t since, adding; /* the last pair: it is not in `added` yet, and more may be added */
@@ -24,7 +22,7 @@ struct organize_target {
     const char *name;
     const char *query; /* NULL for the rest */
     bool dropped;
-    struct compressor_file *compressor; /* the current file; NULL if there is none */
+    struct organize_file *file; /* the current one, or NULL */
     VEC(struct organize_file *) files;
     uint64_t lines, events;
 };

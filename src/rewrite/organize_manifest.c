@@ -6,9 +6,9 @@
 
 #define OBJECT struct organize_file
 static const struct member file_members[] = {
-    MEMBER("path", path),   MEMBER("events", events),
-    MEMBER("lines", lines), MEMBER("text_bytes", text_bytes),
-    MEMBER("bytes", bytes), MEMBER_HASH("xxh128", hash),
+    MEMBER("path", base.name),   MEMBER("events", events),
+    MEMBER("lines", base.lines), MEMBER("text_bytes", base.text_bytes),
+    MEMBER("bytes", base.bytes), MEMBER_HASH("xxh128", base.hash),
 };
 static const struct object_type file_type = {NULL, MEMBERS(file_members)};
 #undef OBJECT

@@ -131,7 +131,7 @@ void organize_sidecar_lines(struct organize_file *f, uint64_t lines)
     if (lines && f->adding)
         end_pair(f);
     f->since += lines;
-    f->lines += lines;
+    f->base.lines += lines;
 }
 
 static int put_file(struct organize *o, uint32_t target, struct organize_file *f, struct err *err)
@@ -140,10 +140,10 @@ static int put_file(struct organize *o, uint32_t target, struct organize_file *f
         end_pair(f);
     buf_clear(&o->record);
     rec_put_u(&o->record, target);
-    rec_put_u(&o->record, f->lines);
-    rec_put_u(&o->record, f->bytes);
-    hash_put(&o->record, f->hash);
-    buf_puts(&o->record, f->path);
+    rec_put_u(&o->record, f->base.lines);
+    rec_put_u(&o->record, f->base.bytes);
+    hash_put(&o->record, f->base.hash);
+    buf_puts(&o->record, f->base.name);
     put_record(o, PROVENANCE_OUTPUT, &o->record);
     /* Records have a limited length and whole pairs. */
     struct rec left = rec_of((struct text){f->added.data, f->added.len});

@@ -102,7 +102,7 @@ static int next_record(struct reconstruct *r, struct err *err)
 }
 
 /* Reading the clock takes longer than many of these parts. */
-static int step(struct transform *t, struct err *err)
+static int reconstruct_step(struct transform *t, struct err *err)
 {
     struct reconstruct *r = (struct reconstruct *)t;
     int rc = 0;
@@ -116,7 +116,7 @@ static int step(struct transform *t, struct err *err)
     return rc;
 }
 
-static int finish(struct transform *t, struct err *err)
+static int reconstruct_finish(struct transform *t, struct err *err)
 {
     struct reconstruct *r = (struct reconstruct *)t;
     int rc =
@@ -141,7 +141,7 @@ static void target_done(struct reconstruct_target *t)
     free(t->text);
 }
 
-static void done(struct transform *t)
+static void reconstruct_done(struct transform *t)
 {
     struct reconstruct *r = (struct reconstruct *)t;
 
@@ -163,8 +163,13 @@ static void done(struct transform *t)
     intern_free(r->names);
 }
 
-static const struct transform_kind reconstruct_kind = {REPORT_NAME, &reconstructed_type, step,
-                                                       finish, done};
+static const struct transform_kind reconstruct_kind = {
+    .manifest_name = REPORT_NAME,
+    .manifest = &reconstructed_type,
+    .step = reconstruct_step,
+    .finish = reconstruct_finish,
+    .done = reconstruct_done,
+};
 
 static int open_compressor(struct reconstruct *r, struct pool *pool, int level,
                            struct compressor **ret)

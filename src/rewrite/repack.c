@@ -8,12 +8,9 @@
 #include "rewrite/transform.h"
 
 #include "dftracerd/text_range.h"
-#include "dftracerd/vec.h"
 #include "dftracerd/view.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { STEP_BYTES = 1 << 20 };
@@ -22,25 +19,18 @@ struct sum {
     uint64_t lines;
     unsigned __int128 hashes;
 };
-/* A file of the output. Its bytes and hash are known after the compressor has written it. */
 struct repack_file {
-    char *name;         /* `name_text` */
-    const char *source; /* REPACK_PGZIP: borrowed from the snapshot */
-    bool is_copy;       /* the file has a source */
-    uint64_t lines, text_bytes, bytes;
-    struct hash128 hash;
-    struct hash128 text_hash; /* REPACK_PGZIP: hash of the text */
-    char name_text[300];
+    struct transform_file base;
+    const char *source;       /* REPACK_PGZIP: borrowed from the snapshot */
+    bool is_copy;             /* the file has a source */
+    struct hash128 text_hash; /* REPACK_PGZIP */
 };
-/* Memory of a file until the end, here and in the archive_writer. */
-enum { FILE_BYTES = sizeof(struct repack_file) + 512 };
 struct repack {
     struct transform base;
     struct query *query;
     struct repack_options o;
     struct compressor *compressor;
-    struct compressor_file *file; /* current file */
-    VEC(struct repack_file *) files;
+    struct repack_file *file; /* the current one, or NULL */
     struct view *view;        /* the lines; later the lines that are read for the check */
     struct text_range *range; /* text of the current file */
     struct hasher hasher;     /* REPACK_PGZIP: hash of the text of the current file */
@@ -91,60 +81,46 @@ static void check_text(void *arg, struct text text)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static struct repack_file *current_file(const struct repack *r)
+/* Begins a trace, or with a source its copy. */
+static int begin_file(struct repack *r, const char *source, struct err *err)
 {
-    return r->files.at[r->files.count - 1];
-}
+    struct transform *t = &r->base;
+    struct transform_file *f = NULL;
+    const size_t size = sizeof(*r->file);
+    const char *name = r->o.name, *gz = r->o.level ? ".gz" : "";
+    int rc;
 
-static int begin_file(struct repack *r, struct err *err)
-{
-    int rc = charge_add(&r->base.charge, FILE_BYTES);
+    if (source)
+        rc = transform_file_begin(t, r->compressor, size, err, &f, "%s.gz", source);
+    else if (r->o.kind == REPACK_MERGE)
+        rc = transform_file_begin(t, r->compressor, size, err, &f, "%s%s", name, gz);
+    else
+        rc = transform_file_begin(t, r->compressor, size, err, &f, "%s-%zu.pfw%s", name,
+                                  t->files.count + 1, gz);
     if (rc < 0)
         return rc;
-    if (vec_reserve(&r->files, 1) < 0)
-        return -ENOMEM;
-    struct repack_file *w = calloc(1, sizeof *w);
-    if (!w)
-        return -ENOMEM;
-    w->name = w->name_text;
-    r->files.at[r->files.count++] = w;
-    return compressor_open(r->compressor, err, &r->file);
+    r->file = (struct repack_file *)f;
+    r->file->source = source;
+    r->file->is_copy = source != NULL;
+    return source ? 0 : compressor_text(f->compressor, TEXT("[\n"), err);
 }
 
-static int end_file(struct repack *r, const char *name, struct err *err)
+static int end_file(struct repack *r, struct err *err)
 {
-    struct repack_file *w = current_file(r);
-    struct compressor_file *f = r->file;
-    w->text_bytes = compressor_text_bytes(f);
+    struct transform_file *f = &r->file->base;
+    int rc = r->file->is_copy ? 0 : compressor_text(f->compressor, TEXT("]\n"), err);
+
     r->file = NULL;
-    return compressor_finish(f, name, &w->bytes, &w->hash, err);
+    return rc < 0 ? rc : transform_file_end(f, err);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
-
-static int begin_trace(struct repack *r, struct err *err)
-{
-    int rc = begin_file(r, err);
-    return rc < 0 ? rc : compressor_text(r->file, TEXT("[\n"), err);
-}
-
-static int end_trace(struct repack *r, struct err *err)
-{
-    struct repack_file *w = current_file(r);
-    const char *gz = r->o.level ? ".gz" : "";
-    if (r->o.kind == REPACK_MERGE)
-        snprintf(w->name, sizeof w->name_text, "%s%s", r->o.name, gz);
-    else
-        snprintf(w->name, sizeof w->name_text, "%s-%zu.pfw%s", r->o.name, r->files.count, gz);
-    int rc = compressor_text(r->file, TEXT("]\n"), err);
-    return rc < 0 ? rc : end_file(r, w->name, err);
-}
 
 /* Returns the lines of the text that belong to the current file: the line that reaches the size
  * completes a file. */
 static struct text lines_of_file(const struct repack *r, struct text text)
 {
-    uint64_t have = compressor_text_bytes(r->file), max = r->o.chunk_bytes;
+    uint64_t have = compressor_text_bytes(r->file->base.compressor), max = r->o.chunk_bytes;
     if (r->o.kind != REPACK_SPLIT || have + text.len < max)
         return text;
     size_t from = have < max ? (size_t)(max - have) : 0;
@@ -167,17 +143,18 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
 {
     int rc = 0;
     while (text.len && rc == 0) {
-        rc = r->file ? 0 : begin_trace(r, err);
+        rc = r->file ? 0 : begin_file(r, NULL, err);
         if (rc < 0)
             return rc;
         struct text part = lines_of_file(r, text);
-        current_file(r)->lines += newlines_count(part);
-        rc = compressor_text(r->file, part, err);
+        struct transform_file *f = &r->file->base;
+        f->lines += newlines_count(part);
+        rc = compressor_text(f->compressor, part, err);
         text.ptr += part.len;
         text.len -= part.len;
         if (rc == 0 && r->o.kind == REPACK_SPLIT &&
-            compressor_text_bytes(r->file) >= r->o.chunk_bytes)
-            rc = end_trace(r, err);
+            compressor_text_bytes(f->compressor) >= r->o.chunk_bytes)
+            rc = end_file(r, err);
     }
     return rc;
 }
@@ -199,17 +176,11 @@ static int begin_copy(struct repack *r, struct err *err)
     if (r->next == n)
         return ERR_END;
     const struct index_file *file = snapshot_file(s, files[r->next++]);
-    int rc = begin_file(r, err);
-    if (rc < 0)
-        return rc;
-    current_file(r)->source = file->name;
-    current_file(r)->is_copy = true;
-    if (strlen(file->name) + 4 > sizeof current_file(r)->name_text)
-        return err_set(err, -ENAMETOOLONG, "%.200s...: the name is too long", file->name);
-    snprintf(current_file(r)->name, sizeof current_file(r)->name_text, "%s.gz", file->name);
+    int rc = begin_file(r, file->name, err);
     hasher_begin(&r->hasher, 0);
-    return text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX,
-                           r->base.budget, err, &r->range);
+    return rc < 0 ? rc
+                  : text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX,
+                                    r->base.budget, err, &r->range);
 }
 
 static int copy_some(struct repack *r, struct err *err)
@@ -222,14 +193,14 @@ static int copy_some(struct repack *r, struct err *err)
         return rc;
     struct text text = {r->text.data, r->text.len};
     hasher_add(&r->hasher, text.ptr, text.len);
-    current_file(r)->lines += newlines_count(text);
-    int put = compressor_text(r->file, text, err);
+    r->file->base.lines += newlines_count(text);
+    int put = compressor_text(r->file->base.compressor, text, err);
     if (put < 0 || rc == 0)
         return put;
-    current_file(r)->text_hash = hasher_end(&r->hasher);
+    r->file->text_hash = hasher_end(&r->hasher);
     text_range_close(r->range);
     r->range = NULL;
-    return end_file(r, current_file(r)->name, err);
+    return end_file(r, err);
 }
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
@@ -248,7 +219,7 @@ static struct value is_read(const void *file)
 
 static const void *file_of(const void *repack, size_t i)
 {
-    return ((const struct repack *)repack)->files.at[i];
+    return ((const struct repack *)repack)->base.files.at[i];
 }
 
 #define OBJECT struct index_file
@@ -262,12 +233,12 @@ static const struct object_type source_type = {NULL, MEMBERS(source_members)};
 
 #define OBJECT struct repack_file
 static const struct member file_members[] = {
-    MEMBER("name", name),
+    MEMBER("name", base.name),
     MEMBER("source", source, .optional = true),
-    MEMBER("lines", lines),
-    MEMBER("text_bytes", text_bytes),
-    MEMBER("bytes", bytes),
-    MEMBER_HASH("xxh128", hash),
+    MEMBER("lines", base.lines),
+    MEMBER("text_bytes", base.text_bytes),
+    MEMBER("bytes", base.bytes),
+    MEMBER_HASH("xxh128", base.hash),
     MEMBER_HASH("text_xxh128", text_hash, .when = WHEN(is_copy), .optional = true),
 };
 static const struct object_type file_type = {NULL, MEMBERS(file_members)};
@@ -281,7 +252,7 @@ static const struct member members[] = {
     MEMBER("command", o.kind, .choices = commands),
     MEMBERS_STATE(head.generation, base.complete),
     MEMBER_OBJECTS("sources", head.sources, head.source_count, &source_type, .item = source_of),
-    MEMBER_OBJECTS("files", files.at, files.count, &file_type, .item = file_of),
+    MEMBER_OBJECTS("files", base.files.at, base.files.count, &file_type, .item = file_of),
     MEMBER("verified", head.verified, VERIFIED),
     MEMBER("lines_read", in.lines, VERIFIED),
     MEMBER("lines_written", out.lines, VERIFIED),
@@ -323,9 +294,9 @@ static int end_writing(struct repack *r, struct err *err)
     int rc = 0;
 
     if (r->o.kind == REPACK_MERGE && !r->file)
-        rc = begin_trace(r, err);
+        rc = begin_file(r, NULL, err);
     if (rc == 0 && r->file)
-        rc = end_trace(r, err);
+        rc = end_file(r, err);
     rc = rc < 0 ? rc : compressor_flush(r->compressor, err);
     if (rc < 0 || !r->head.is_checked)
         return rc < 0 ? rc : ERR_END;
@@ -335,7 +306,7 @@ static int end_writing(struct repack *r, struct err *err)
     return open_view(r, err);
 }
 
-static int step(struct transform *t, struct err *err)
+static int repack_step(struct transform *t, struct err *err)
 {
     struct repack *r = (struct repack *)t;
 
@@ -348,7 +319,7 @@ static int step(struct transform *t, struct err *err)
     return rc;
 }
 
-static int finish(struct transform *t, struct err *err)
+static int repack_finish(struct transform *t, struct err *err)
 {
     struct repack *r = (struct repack *)t;
 
@@ -363,23 +334,24 @@ static int finish(struct transform *t, struct err *err)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void done(struct transform *t)
+static void repack_done(struct transform *t)
 {
     struct repack *r = (struct repack *)t;
 
     view_close(r->view);
     text_range_close(r->range);
-    compressor_drop(r->file);
     compressor_free(r->compressor);
-    for (size_t i = 0; i < r->files.count; i++)
-        free(r->files.at[i]);
-    vec_done(&r->files);
     buf_done(&r->text);
     pthread_mutex_destroy(&r->lock);
 }
 
-static const struct transform_kind repack_kind = {MANIFEST_NAME, &repacked_type, step, finish,
-                                                  done};
+static const struct transform_kind repack_kind = {
+    .manifest_name = MANIFEST_NAME,
+    .manifest = &repacked_type,
+    .step = repack_step,
+    .finish = repack_finish,
+    .done = repack_done,
+};
 
 int repack_open(struct query *q, struct pool *pool, struct budget *budget,
                 struct archive_writer *archive_writer, const struct repack_options *options,

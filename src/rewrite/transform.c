@@ -1,11 +1,14 @@
 /* transform.c - runs a transform in turns, and writes its manifest as the last file. */
 #include "rewrite/transform.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* duration of a turn */
 #define TURN_NS (50 * 1000000ll)
+/* memory of a file in the compressor and the archive writer, without its name */
+enum { FILE_BYTES = 256 };
 
 void transform_write_hash(struct jw *j, const void *hash)
 {
@@ -38,6 +41,40 @@ int transform_opened(struct transform *t, int rc, struct err *err, struct transf
     }
     *ret = t;
     return 0;
+}
+
+int transform_file_begin(struct transform *t, struct compressor *c, size_t size, struct err *err,
+                         struct transform_file **ret, const char *name, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, name);
+    int len = vasprintf(&text, name, args);
+    va_end(args);
+    if (len < 0)
+        return -ENOMEM;
+    /* the name is stored three times */
+    int rc = charge_add(&t->charge, size + FILE_BYTES + 3 * (size_t)len);
+    struct transform_file *f = rc < 0 ? NULL : arena_alloc(&t->arena, size);
+    if (f)
+        f->name = arena_strdup(&t->arena, (struct text){text, (size_t)len});
+    free(text);
+    rc = rc < 0 ? rc : t->arena.error;
+    rc = rc < 0 ? rc : vec_push(&t->files, f);
+    if (rc < 0)
+        return rc;
+    *ret = f;
+    return compressor_open(c, err, &f->compressor);
+}
+
+int transform_file_end(struct transform_file *f, struct err *err)
+{
+    struct compressor_file *compressor = f->compressor;
+
+    f->compressor = NULL;
+    f->text_bytes = compressor_text_bytes(compressor);
+    return compressor_finish(compressor, f->name, &f->bytes, &f->hash, err);
 }
 
 static int write_manifest(struct transform *t, struct err *err)
@@ -88,7 +125,10 @@ void transform_free(struct transform *t)
 {
     if (!t)
         return;
+    for (size_t i = 0; i < t->files.count; i++)
+        compressor_drop(t->files.at[i]->compressor);
     t->kind->done(t);
+    vec_done(&t->files);
     buf_done(&t->manifest);
     arena_done(&t->arena);
     charge_done(&t->charge);

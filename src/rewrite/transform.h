@@ -4,6 +4,7 @@
 #define DFTRACERD_REWRITE_TRANSFORM_H
 
 #include "dftracerd/rewrite.h"
+#include "dftracerd/vec.h"
 
 #define MANIFEST_NAME "manifest.json"
 
@@ -16,6 +17,13 @@ struct transform_kind {
     int (*finish)(struct transform *t, struct err *err);
     void (*done)(struct transform *t); /* frees all members but `base` */
 };
+/* A file of the output. Bytes and hash are known when the compressor has written it. */
+struct transform_file {
+    const char *name;
+    struct compressor_file *compressor; /* NULL: all of its text is there */
+    uint64_t lines, text_bytes, bytes;
+    struct hash128 hash;
+};
 /* The first member of the struct of each kind. */
 struct transform {
     const struct transform_kind *kind;
@@ -23,6 +31,7 @@ struct transform {
     struct budget *budget;                 /* borrowed */
     struct charge charge;                  /* for memory that grows with the number of files */
     struct arena arena;                    /* what is kept until the end; not charged */
+    VEC(struct transform_file *) files;    /* in `arena` */
     bool complete;                         /* as transform_complete returns it */
     bool finished;
     struct buf manifest;
@@ -33,6 +42,14 @@ void *transform_new(const struct transform_kind *kind, size_t size,
                     struct archive_writer *archive_writer, struct budget *budget);
 /* Ends an opening: sets *ret to the transform, or frees it if `rc` is an error. Returns rc. */
 int transform_opened(struct transform *t, int rc, struct err *err, struct transform **ret);
+
+/* Begins a file with a formatted name: a zeroed struct of `size` bytes that begins with a
+ * transform_file, borrowed until transform_free. Its memory is charged. */
+int transform_file_begin(struct transform *t, struct compressor *c, size_t size, struct err *err,
+                         struct transform_file **ret, const char *name, ...)
+    __attribute__((format(printf, 6, 7)));
+/* Passes the file to the archive writer. */
+int transform_file_end(struct transform_file *f, struct err *err);
 
 /* A member that prints a struct hash128 in hexadecimal. */
 #define MEMBER_HASH(name_, field, ...) \
