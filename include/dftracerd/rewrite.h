@@ -62,20 +62,20 @@ void spool_free(struct spool *s);    /* NULL-safe */
 
 /* ---- archive: a tar that was received -------------------------------------------------------- */
 
-/* The regular files of a tar; ustar, pax and GNU's long names; directories are skipped. Files are
- * found below the directory of provenance.zst. Memory: about 100 bytes for each member, at most
+/* The regular files of a tar; ustar, pax and GNU's long names; directories are skipped. Paths
+ * are below the directory of provenance.zst. Memory: about 100 bytes for each member, at most
  * 100,000 of them, and 32 MiB of names. */
 struct archive;
 /* *new*; all arguments but the budget are borrowed until archive_free. The size of the tar is
- * charged to `disk` (may be NULL) once more, because found files are copies. Returns ERR_PARAM if
+ * charged to `disk` (may be NULL) once more, for the copies of its files. Returns ERR_PARAM if
  * it is not a tar, is corrupt or cut off, a name is absolute, contains `..` or is duplicate, or a
  * member is a link or device (err.text says which); -ENOSPC, -errno, -ENOMEM, or the error of the
  * budget. */
 int archive_open(const struct spool *spool, const char *spool_dir, struct disk_budget *disk,
                  struct budget *budget, struct err *err, struct archive **ret);
 /* Returns a *new* descriptor of a nameless copy of the file; -ENOENT if it is not in the tar or was
- * found before; -errno, -ENOMEM, or the error of the budget. */
-int archive_find(struct archive *a, const char *path, struct budget *budget);
+ * copied before; -errno, -ENOMEM, or the error of the budget. */
+int archive_copy_file(struct archive *a, const char *path, struct budget *budget);
 void archive_free(struct archive *a);
 
 /* ---- archive writer: output as a tar, a directory or a body ---------------------------------- */

@@ -208,7 +208,7 @@ static int copy_member(const struct archive *a, const struct tar_member *m, stru
     return lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-int archive_find(struct archive *a, const char *path, struct budget *budget)
+int archive_copy_file(struct archive *a, const char *path, struct budget *budget)
 {
     struct buf name = {0};
 

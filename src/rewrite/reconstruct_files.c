@@ -8,7 +8,8 @@
 
 int reconstruct_open_file(const struct reconstruct *r, const char *path)
 {
-    return r->archive ? archive_find(r->archive, path, r->base.budget) : beneath_file(r->dir, path);
+    return r->archive ? archive_copy_file(r->archive, path, r->base.budget)
+                      : beneath_file(r->dir, path);
 }
 
 int reconstruct_find(const char *base, const char *path)

@@ -177,11 +177,11 @@ static void found_once(void)
     CHECK_INT(spool_write(spool, (struct text){organized.data, organized.len}, &err), 0);
     CHECK_INT(archive_open(spool, folder, NULL, &budget, &err, &archive), 0);
     budget_cancel(&stopped, ERR_CANCELLED);
-    CHECK_INT(archive_find(archive, "provenance.zst", &stopped), ERR_CANCELLED);
-    int fd = archive_find(archive, "manifest.json", &budget);
+    CHECK_INT(archive_copy_file(archive, "provenance.zst", &stopped), ERR_CANCELLED);
+    int fd = archive_copy_file(archive, "manifest.json", &budget);
     CHECK(fd >= 0);
     close(fd);
-    CHECK_INT(archive_find(archive, "manifest.json", &budget), -ENOENT);
+    CHECK_INT(archive_copy_file(archive, "manifest.json", &budget), -ENOENT);
     archive_free(archive);
     spool_free(spool);
     err_done(&err);
