@@ -8,8 +8,8 @@
 static const double GAIN_MIN = 0.001;
 
 /* Returns how far the percentile moves next. */
-static double step_of(const struct dlio_refine_options *o, double e2e, double traced, double error,
-                      double similarity)
+static double percentile_step(const struct dlio_refine_options *o, double e2e, double traced,
+                              double error, double similarity)
 {
     if (e2e > traced)
         return error > 0.1 ? -2 * o->epsilon : -o->epsilon;
@@ -50,7 +50,7 @@ int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
         } else {
             without_gain++;
         }
-        double step = step_of(o, now.e2e, traced_e2e, error, similarity);
+        double step = percentile_step(o, now.e2e, traced_e2e, error, similarity);
         if (ret->simulated.blocks != now.blocks)
             dlio_simulated_done(&now);
         if (ret->converged || without_gain >= o->patience)

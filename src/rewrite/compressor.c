@@ -10,7 +10,7 @@
 
 enum {
     /* bytes of text; the line that completes a member fits, even a repaired one */
-    MEMBER_MAX = COMPRESSOR_MEMBER + TRACE_LINE_MAX + (1 << 16),
+    MEMBER_MAX = COMPRESSOR_MEMBER_BYTES + TRACE_LINE_MAX + (1 << 16),
     /* pieces in the queue for each thread, of small files; and in all, because each file is open */
     WAITING_PIECES = 64,
     WAITING_MAX = 256,
@@ -37,12 +37,12 @@ static int reserve_text(struct compressor_file *f, size_t more)
 
 /* Returns the number of threads that a quarter of the request's memory allows, with the text that
  * waits for them. */
-static unsigned threads_of(const struct pool *pool, const struct budget *budget)
+static unsigned threads_allowed(const struct pool *pool, const struct budget *budget)
 {
     unsigned threads = pool ? pool_threads(pool) + 1 : 1;
     if (!budget || !budget->memory_limit)
         return threads;
-    size_t max = budget->memory_limit / 4 / (THREAD_BYTES + 2 * COMPRESSOR_WAITING);
+    size_t max = budget->memory_limit / 4 / (THREAD_BYTES + 2 * COMPRESSOR_WAITING_BYTES);
     return threads < max ? threads : max ? (unsigned)max : 1;
 }
 
@@ -56,7 +56,7 @@ int compressor_new(struct pool *pool, struct archive_writer *archive_writer,
     p->archive_writer = archive_writer;
     p->options = *options;
     p->charge.budget = options->budget;
-    p->threads = threads_of(pool, options->budget);
+    p->threads = threads_allowed(pool, options->budget);
     p->pieces = p->threads * WAITING_PIECES;
     if (p->pieces > WAITING_MAX)
         p->pieces = p->threads < WAITING_MAX ? WAITING_MAX : p->threads;
@@ -130,7 +130,7 @@ static struct compressor_piece *piece_new(struct compressor_file *f, const char 
 static size_t part_of_member(const struct compressor_file *f, struct text text, bool *ret_whole)
 {
     size_t have = f->text.len,
-           from = have + 1 < COMPRESSOR_MEMBER ? COMPRESSOR_MEMBER - 1 - have : 0;
+           from = have + 1 < COMPRESSOR_MEMBER_BYTES ? COMPRESSOR_MEMBER_BYTES - 1 - have : 0;
     size_t max = MEMBER_MAX - have < text.len ? MEMBER_MAX - have : text.len;
     const char *end = from < max ? memchr(text.ptr + from, '\n', max - from) : NULL;
     *ret_whole = end || have + max == MEMBER_MAX;

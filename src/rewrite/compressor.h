@@ -7,8 +7,8 @@
 #include <pthread.h>
 
 /* bytes of text after which a member ends, at the end of the line */
-#define COMPRESSOR_MEMBER (1u << 20)
-#define COMPRESSOR_WAITING (2u << 20) /* bytes of text in the queue, for each thread */
+#define COMPRESSOR_MEMBER_BYTES (1u << 20)
+#define COMPRESSOR_WAITING_BYTES (2u << 20) /* bytes of text in the queue, for each thread */
 
 /* The text of a future member. A piece with `name` is the last one of its file: it owns `file`, and
  * piece_free frees both. */

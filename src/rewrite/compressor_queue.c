@@ -176,7 +176,7 @@ static void start_jobs(struct compressor *p)
             return;
         p->jobs++;
         p->references++;
-        bytes -= bytes < COMPRESSOR_MEMBER ? bytes : COMPRESSOR_MEMBER;
+        bytes -= bytes < COMPRESSOR_MEMBER_BYTES ? bytes : COMPRESSOR_MEMBER_BYTES;
     }
 }
 
@@ -236,7 +236,7 @@ int compressor_queue_add(struct compressor *p, struct compressor_piece *piece, s
     p->todo = p->todo ? p->todo : piece;
     p->todo_bytes += piece->text_len;
     pthread_mutex_unlock(&p->lock);
-    return write_done(p, p->pieces, (size_t)p->threads * COMPRESSOR_WAITING, err);
+    return write_done(p, p->pieces, (size_t)p->threads * COMPRESSOR_WAITING_BYTES, err);
 }
 
 int compressor_flush(struct compressor *p, struct err *err)

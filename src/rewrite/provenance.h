@@ -44,7 +44,7 @@ void provenance_writer_free(struct provenance_writer *w);
 void provenance_put(struct provenance_writer *w, enum provenance_type type, struct text payload);
 /* Compresses and writes buffered records if there are many. */
 int provenance_flush(struct provenance_writer *w, struct err *err);
-/* Writes the last record, and passes the file to the archive_writer. */
+/* Writes the last record, and passes the file to the archive writer. */
 int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct hash128 *ret_hash,
                       struct err *err);
 

@@ -36,8 +36,8 @@ struct repack {
     struct hasher hasher;     /* REPACK_PGZIP: hash of the text of the current file */
     size_t next;              /* REPACK_PGZIP: position of the next file to compress */
     struct buf text;
-    pthread_mutex_t lock; /* guards `out` */
-    struct sum out, in;   /* of the lines that were written, and read again */
+    pthread_mutex_t lock;             /* guards `sum_written` */
+    struct sum sum_written, sum_read; /* of the lines that were written, and read again */
     struct {
         uint64_t generation;
         const uint32_t *sources; /* positions in the snapshot */
@@ -74,8 +74,8 @@ static void check_text(void *arg, struct text text)
     struct sum s = {0};
     sum_lines(&s, text);
     pthread_mutex_lock(&r->lock);
-    r->out.lines += s.lines;
-    r->out.hashes += s.hashes;
+    r->sum_written.lines += s.lines;
+    r->sum_written.hashes += s.hashes;
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -254,8 +254,8 @@ static const struct member members[] = {
     MEMBER_OBJECTS("sources", head.sources, head.source_count, &source_type, .item = source_of),
     MEMBER_OBJECTS("files", base.files.at, base.files.count, &file_type, .item = file_of),
     MEMBER("verified", head.verified, VERIFIED),
-    MEMBER("lines_read", in.lines, VERIFIED),
-    MEMBER("lines_written", out.lines, VERIFIED),
+    MEMBER("lines_read", sum_read.lines, VERIFIED),
+    MEMBER("lines_written", sum_written.lines, VERIFIED),
     MEMBER_HASH("hash_read", head.hash_read, VERIFIED),
     MEMBER_HASH("hash_written", head.hash_written, VERIFIED),
 };
@@ -315,7 +315,7 @@ static int repack_step(struct transform *t, struct err *err)
         return rc == ERR_END ? end_writing(r, err) : rc;
     }
     int rc = read_lines(r, err);
-    sum_lines(&r->in, (struct text){r->text.data, r->text.len});
+    sum_lines(&r->sum_read, (struct text){r->text.data, r->text.len});
     return rc;
 }
 
@@ -326,9 +326,10 @@ static int repack_finish(struct transform *t, struct err *err)
     (void)err;
     r->head.generation = snapshot_generation(query_snapshot(r->query));
     r->head.source_count = query_files(r->query, &r->head.sources);
-    r->head.verified = r->in.lines == r->out.lines && r->in.hashes == r->out.hashes;
-    r->head.hash_read = sum_hash(&r->in);
-    r->head.hash_written = sum_hash(&r->out);
+    r->head.verified =
+        r->sum_read.lines == r->sum_written.lines && r->sum_read.hashes == r->sum_written.hashes;
+    r->head.hash_read = sum_hash(&r->sum_read);
+    r->head.hash_written = sum_hash(&r->sum_written);
     return 0;
 }
 

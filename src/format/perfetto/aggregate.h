@@ -90,6 +90,11 @@ static inline int64_t perfetto_int(const struct value *v)
 {
     return v->type == VALUE_INT ? v->i : 0;
 }
+/* Returns whether Perfetto accepts it as a pid or tid, and numbers remain above it. */
+static inline bool perfetto_is_id(int64_t id)
+{
+    return id > 0 && id < INT32_MAX / 2;
+}
 /* Returns the number of a process, which is added if it is new, or an error < 0. `host` must live
  * as long as the query. */
 int64_t perfetto_process_of(struct perfetto *p, int64_t pid, struct text host);

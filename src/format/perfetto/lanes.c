@@ -141,13 +141,13 @@ static int name_lanes(struct perfetto *p)
         return -ENOMEM;
     for (uint32_t i = 0; i < p->lanes.count; i++) {
         order[i] = i;
-        if (p->lanes.at[i].tid >= next && p->lanes.at[i].tid < INT32_MAX / 2)
+        if (perfetto_is_id(p->lanes.at[i].tid) && p->lanes.at[i].tid >= next)
             next = p->lanes.at[i].tid + 1;
     }
     qsort_r(order, p->lanes.count, sizeof(*order), compare_lanes, p->lanes.at);
     for (uint32_t i = 0; i < p->lanes.count; i++) {
         struct perfetto_lane *l = &p->lanes.at[order[i]];
-        if (l->number > 0 || l->tid <= 0 || l->tid >= INT32_MAX / 2)
+        if (l->number > 0 || !perfetto_is_id(l->tid))
             l->written_tid = next++;
     }
     free(order);

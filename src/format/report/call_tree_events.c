@@ -54,11 +54,6 @@ static int write_row(struct format_call_tree *f, struct buf *out)
 
 /* ---- Perfetto -------------------------------------------------------------------------------- */
 
-static bool is_tid(int64_t tid)
-{
-    return tid > 0 && tid < INT32_MAX / 2;
-}
-
 /* Finds the processes, and a number greater than all tids. */
 static int survey_threads(struct format_call_tree *f)
 {
@@ -72,7 +67,7 @@ static int survey_threads(struct format_call_tree *f)
             perfetto_process_of(f->perfetto, perfetto_int(&t.pid), perfetto_text(&t.host));
         if (process < 0)
             return (int)process;
-        if (is_tid(perfetto_int(&t.tid)) && perfetto_int(&t.tid) >= f->next_tid)
+        if (perfetto_is_id(perfetto_int(&t.tid)) && perfetto_int(&t.tid) >= f->next_tid)
             f->next_tid = perfetto_int(&t.tid) + 1;
     }
     return perfetto_name_processes(f->perfetto);
@@ -105,7 +100,7 @@ static int name_lane(struct format_call_tree *f, const struct perfetto_lane *l, 
     if (rc < 0)
         return rc;
     struct perfetto_lane lane = *l;
-    if (l->number || !is_tid(l->tid))
+    if (l->number || !perfetto_is_id(l->tid))
         lane.written_tid = f->next_tid++;
     f->lane_tids.at[l->number] = lane.written_tid;
     perfetto_put_lane(f->perfetto, &lane, &f->scratch, out);

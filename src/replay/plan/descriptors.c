@@ -59,10 +59,10 @@ struct handle **descriptor_opened_slot(struct plan *p, const struct event *e, co
     return slot_of_file(p, c, process, path);
 }
 
-void descriptor_set(struct plan *p, struct handle **place, struct handle *h)
+void descriptor_set(struct plan *p, struct handle **slot, struct handle *h)
 {
-    struct handle *old = *place;
-    *place = h;
+    struct handle *old = *slot;
+    *slot = h;
     if (old)
         p->release(p->release_arg, old);
 }

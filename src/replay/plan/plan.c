@@ -74,7 +74,7 @@ static const char *plan_seek(struct plan *p, const struct event *e, const struct
         return NULL;
     if (whence == SEEK_END && has_result && e->offset <= e->ret &&
         !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_plan_read(p, f, (uint64_t)to))
-        return no_space; /* the end of the file was there */
+        return no_space; /* the file had this size */
     int64_t base = whence == SEEK_CUR ? h->pos : whence == SEEK_END ? (int64_t)file_end(f) : 0;
     if (has_result)
         to = e->ret;
@@ -115,8 +115,8 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
                      struct operation *op)
 {
     struct file *f = op->path->file;
-    struct handle **place = descriptor_opened_slot(p, e, c, process, op->path);
-    struct handle *h = place ? handle_new(p->shared, op->path, HANDLE_WAITING, process) : NULL;
+    struct handle **slot = descriptor_opened_slot(p, e, c, process, op->path);
+    struct handle *h = slot ? handle_new(p->shared, op->path, HANDLE_WAITING, process) : NULL;
     bool worked = !(e->has & HAS_RET) || e->ret >= 0;
     if (!h)
         return -ENOMEM;
@@ -134,7 +134,7 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
         file_note_needed(f, op->flags & O_DIRECTORY);
     if (op->flags & O_TRUNC)
         file_truncated(p, f, 0);
-    descriptor_set(p, place, handle_share(h));
+    descriptor_set(p, slot, handle_share(h));
     return 0;
 }
 
@@ -144,14 +144,14 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
                             uint32_t process, const struct operation *op, struct handle ***ret,
                             const char **ret_reason)
 {
-    struct handle **place = descriptor_slot(p, e, c, process, op->path);
-    if (!place)
+    struct handle **slot = descriptor_slot(p, e, c, process, op->path);
+    if (!slot)
         return -ENOMEM;
-    *ret = place;
-    /* the trace lacks the calls that closed the old and opened this one */
-    if (*place && op->path && (*place)->path->file != op->path->file)
-        descriptor_set(p, place, NULL);
-    if (*place)
+    *ret = slot;
+    /* The trace lacks the calls that closed the old and opened this one. */
+    if (*slot && op->path && (*slot)->path->file != op->path->file)
+        descriptor_set(p, slot, NULL);
+    if (*slot)
         return 0;
     if (c->kind == CALL_MMAP && e->has & HAS_FD && e->fd < 0)
         *ret_reason = "maps no file";
@@ -167,7 +167,7 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
     h->is_stream = c->traits & CALL_STREAM;
     h->is_dir = c->kind == CALL_READDIR;
     file_note_needed(op->path->file, h->is_dir);
-    *place = h;
+    *slot = h;
     return 0;
 }
 
@@ -177,29 +177,29 @@ static int plan_dup(struct plan *p, const struct event *e, const struct call *c,
 {
     struct event as = *e;
     as.fd = e->ret;
-    struct handle **place = descriptor_slot(p, &as, c, process, h->path);
-    if (!place)
+    struct handle **slot = descriptor_slot(p, &as, c, process, h->path);
+    if (!slot)
         return -ENOMEM;
-    if (*place != h)
-        descriptor_set(p, place, handle_share(h));
+    if (*slot != h)
+        descriptor_set(p, slot, handle_share(h));
     return 0;
 }
 
 static int plan_on_handle(struct plan *p, const struct event *e, const struct call *c,
                           uint32_t process, struct operation *op, const char **ret_reason)
 {
-    struct handle **place;
-    int rc = plan_find_handle(p, e, c, process, op, &place, ret_reason);
+    struct handle **slot;
+    int rc = plan_find_handle(p, e, c, process, op, &slot, ret_reason);
     if (rc < 0 || *ret_reason)
         return rc;
-    struct handle *h = *place;
+    struct handle *h = *slot;
     op->path = h->path;
     *ret_reason = plan_handle_call(p, e, c, op, h);
     if (*ret_reason)
         return 0;
     op->handle = h;
     if (c->kind == CALL_CLOSE)
-        *place = NULL; /* the operation takes over its reference */
+        *slot = NULL; /* its reference becomes that of the operation */
     else
         handle_share(h);
     if (c->kind == CALL_DUP && e->has & HAS_RET && e->ret >= 0)

@@ -13,8 +13,8 @@ struct handle **descriptor_slot(struct plan *p, const struct event *e, const str
 /* Returns where the handle that the event opens is stored: by its number in the trace. */
 struct handle **descriptor_opened_slot(struct plan *p, const struct event *e, const struct call *c,
                                        uint32_t process, const struct path *path);
-/* Stores a handle (NULL: none) in place of the previous one. */
-void descriptor_set(struct plan *p, struct handle **place, struct handle *h);
+/* Stores a handle (NULL: none), and releases the previous one. */
+void descriptor_set(struct plan *p, struct handle **slot, struct handle *h);
 /* Returns the flags of open(2) that the call implies. */
 int descriptor_flags(const struct event *e, const struct call *c);
 

@@ -74,11 +74,11 @@ void child_main(const struct child_setup *setup)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != setup->parent)
         _exit(CHILD_FAILED);
-    /* the parent keeps its own counts; the memory here is a copy that is not used */
-    struct report fresh;
-    int rc = report_init(&fresh, setup->shared);
+    /* The parent keeps its counts; those in this process are a copy that is not used. */
+    struct report own;
+    int rc = report_init(&own, setup->shared);
     if (rc == 0)
-        *setup->report = fresh;
+        *setup->report = own;
     rc = rc < 0 ? rc : runners_init(&r, setup->options, setup->shared, setup->root, setup->report);
     r.ahead_max = setup->ahead_max;
     r.start_ns = CHILDREN_START_NS;
