@@ -4,12 +4,12 @@
  * Pure computation on arrays of doubles: times are seconds, nothing reads traces.
  *
  * May use:   base.    Used by: answer (which collects the times), format, http, tools.
- * Threads: a value is used by one thread at a time. Long loops check the budget, which may be NULL.
+ * Threads:   a value is used by one thread at a time.
+ * Budgets:   long loops check the budget, which may be NULL.
  * Determinism: the same arrays and seed give the same bits on every machine. exp, log and functions
  *            based on them are implemented in this module (src/dlio/special.h), sums run from left
  *            to right, and the Makefile compiles the module without fused multiply-add. Answers
- *            print 9
- *            significant digits.
+ *            print 9 significant digits.
  * Errors:    -ENOMEM, ERR_MEMORY_LIMIT, or what budget_check returns.
  */
 #ifndef DFTRACERD_DLIO_H
@@ -55,8 +55,8 @@ enum dlio_family {
     DLIO_GAMMA,       /* first: shape, second: scale */
     DLIO_EXPONENTIAL, /* second: scale = mean = 1 / rate */
     DLIO_WEIBULL,     /* first: shape, second: scale */
-    DLIO_MIXTURE2,
-    DLIO_MIXTURE3, /* mixture of 2 or 3 normal distributions: `parts` */
+    DLIO_MIXTURE2,    /* mixtures of 2 and of 3 normal distributions: `parts` */
+    DLIO_MIXTURE3,
     DLIO_FAMILIES
 };
 struct dlio_model {
@@ -75,9 +75,9 @@ double dlio_draw(const struct dlio_model *m, struct dlio_random *r);
 /* ---- fitting --------------------------------------------------------------------------------- */
 
 enum {
-    DLIO_MIXTURE_MIN = 20, /* mixtures are fitted to this number of samples or more */
-    DLIO_MIXTURE_MAX = 10000
-}; /* EM runs on this number of order statistics, evenly spaced */
+    DLIO_MIXTURE_MIN = 20,   /* mixtures are fitted to this number of samples or more */
+    DLIO_MIXTURE_MAX = 10000 /* EM runs on at most this number of order statistics, evenly spaced */
+};
 struct dlio_candidate {
     bool valid; /* the estimate exists; else the other members are 0 */
     struct dlio_model model;
@@ -99,7 +99,7 @@ enum {
 /* Fits all families to n > 0 sorted, finite values >= 0, and chooses the best of `families`. */
 int dlio_fit(const double *sorted, size_t n, unsigned families, struct budget *b,
              struct dlio_fit *ret);
-/* Fits a mixture of `parts` (2 or 3) normal distributions by EM. *ret_fitted is false if the
+/* Fits a mixture of `parts` (2 or 3) normal distributions by EM. ret->valid is false if the
  * log-likelihood is not finite. For dlio_fit and its test. */
 int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budget *b,
                      struct dlio_candidate *ret);
@@ -109,7 +109,7 @@ int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budg
 /* The queue of batches of one rank: `workers` load batches in parallel. At most workers * prefetch
  * batches wait in it. The consumer takes them in order. Times are those of the simulation. */
 struct dlio_queue;
-/* returns the time that a worker needs to load the next batch */
+/* Returns the seconds that a worker needs to load the next batch. */
 typedef double dlio_batch_time(void *arg);
 /* Creates a full queue: the first workers * prefetch batches are being loaded from time 0 on.
  * *new*; borrows arg. */
@@ -179,7 +179,8 @@ struct dlio_refined {
     bool converged;
     struct dlio_simulated simulated; /* of the best iteration */
 };
-/* Moves the upper bound until the simulation meets the targets. `samples`: times of the loop body,
+/* Moves the upper bound until the simulation meets the targets, or has not improved `patience`
+ * times in a row, at most `iterations` times. `samples`: times of the loop body,
  * sorted. Sets s->block_max and s->item_max; the latter to the same percentile of
  * `item_samples`. */
 int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,

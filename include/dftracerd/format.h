@@ -42,7 +42,7 @@ const char *format_name(enum format f);         /* "json" */
 const char *format_content_type(enum format f); /* "application/json" */
 int format_parse(struct text name, enum format *ret);
 
-/* JSON writer: adds commas and nesting (`jw`, because jansson has the prefix json_) */
+/* The JSON writer adds commas and nesting (`jw`, because jansson has the prefix json_). */
 
 enum { JW_DEPTH_MAX = 96 }; /* nodes of /compare: 33 levels of a list and an object */
 struct jw {
@@ -69,12 +69,14 @@ void jw_time_ns(struct jw *j, __int128 ns); /* decimal microseconds */
 void jw_value(struct jw *j, const struct value *v);
 /* Writes `n` numbers (MEMBER_UINT32, UINT64, TIME) that are `stride` bytes apart, as a list. */
 void jw_numbers(struct jw *j, enum member_kind kind, const void *from, size_t stride, size_t n);
-void jw_put_text(struct jw *j, const char *key,
-                 struct text t); /* jw_put_* write a key and its value */
+/* jw_put_* write a key and its value. */
+void jw_put_text(struct jw *j, const char *key, struct text t);
 void jw_put_str(struct jw *j, const char *key, const char *s);
 void jw_put_uint(struct jw *j, const char *key, uint64_t u);
+void jw_put_int(struct jw *j, const char *key, int64_t i);
 void jw_put_double(struct jw *j, const char *key, double d);
 void jw_put_bool(struct jw *j, const char *key, bool b);
+void jw_put_time(struct jw *j, const char *key, __int128 ns);
 void jw_put_value(struct jw *j, const char *key, const struct value *v);
 void jw_finish(struct jw *j);                   /* writes the newline at the end */
 void jw_escape(struct buf *out, struct text t); /* with the quotes */
@@ -122,20 +124,22 @@ int format_table_new(enum format f, const char *const *columns, size_t count,
 void format_table_row(struct format_table *t, const struct value *values, struct buf *out);
 void format_table_end(struct format_table *t, struct buf *out);
 void format_table_free(struct format_table *t);
-/* Makes a table whose columns are the members of a type, none of which is a list: one row for each
- * object; or a table of `count` objects. A member `p95` of an object `duration` is the column
- * `duration_p95`. `like` has the names of MEMBER_VALUES_NAMED; NULL if the type has none. */
+/* *new*: a table whose columns are the members of a type, none of which is a list. A member `p95`
+ * of an object `duration` is the column `duration_p95`. `like` has the names of
+ * MEMBER_VALUES_NAMED. */
 int format_table_of(enum format f, const struct object_type *type, struct format_table **ret);
 int format_table_like(enum format f, const struct object_type *type, const void *like,
                       struct format_table **ret);
+/* Writes an object as a row. */
 void format_table_object(struct format_table *t, const struct object_type *type, const void *object,
                          struct buf *out);
+/* Writes a whole table of `count` objects. */
 int format_list(enum format f, const struct object_type *type, const void *items, size_t count,
                 struct buf *out);
 
 /* Rows of /view in the same formats except TEXT. The workers that find rows write their text, from
  * columns, and a value that many rows of a chunk have is formatted once. rows_open borrows the
- * writer. Returns 0, ERR_FORMAT or -ENOMEM. */
+ * writer. *new*; returns 0, ERR_FORMAT or -ENOMEM. */
 struct format_rows;
 int format_rows_new(enum format f, const char *const *columns, size_t count,
                     struct format_rows **ret);
@@ -156,13 +160,12 @@ enum arrow_type {
     ARROW_UINT64,
     ARROW_DOUBLE,
     ARROW_BOOL, /* a bit a row */
-    ARROW_TEXT
-}; /* int32_t a row: position in the dictionary of the column */
-/* unit NULL: none; stored as metadata */
+    ARROW_TEXT  /* int32_t a row: position in the dictionary of the column */
+};
 struct arrow_column {
     const char *name;
     enum arrow_type type;
-    const char *unit;
+    const char *unit; /* stored as metadata; NULL: none */
 };
 struct arrow_data {
     const void *values; /* of all rows, including null ones */
@@ -182,10 +185,10 @@ int arrow_dictionary(struct arrow *a, size_t column, struct text (*text)(void *a
 int arrow_batch(struct arrow *a, const struct arrow_data *data, size_t rows, struct buf *out);
 void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data *data,
                         struct buf *out);
-/* Does the same without a copy, if nothing is null and `out` is empty. It takes *values, a malloced
- * block of `room` bytes, and replaces it by another block of that size with undefined content.
- * Returns false if nothing was done. */
-bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t room,
+/* Does the same without a copy, if nothing is null and `out` is empty: *values, a malloced block of
+ * `size` bytes, becomes owned by `out`, and is replaced by another block of that size with
+ * undefined content. Returns false if nothing was done. */
+bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t size,
                               struct buf *out);
 void arrow_end(struct arrow *a, struct buf *out);
 void arrow_free(struct arrow *a);
@@ -205,16 +208,15 @@ void format_info_text(const struct info *i, struct buf *out);
 
 /* Writes /processes piece by piece: JSON (the tree), NDJSON and CSV (one row for each process, in
  * the order of the tree), TEXT (indented). */
-/* limit and offset count rows; JSON has the whole tree. */
 struct format_processes_options {
     enum format format;
     bool pretty;
-    uint64_t limit, offset;
+    uint64_t limit, offset; /* in rows; JSON has the whole tree */
 };
 struct format_processes;
-int format_processes_new(
-    const struct process_list *l, const struct format_processes_options *o,
-    struct format_processes **ret); /* borrows its arguments; returns 0, ERR_FORMAT or -ENOMEM */
+/* *new*; borrows its arguments. Returns 0, ERR_FORMAT or -ENOMEM. */
+int format_processes_new(const struct process_list *l, const struct format_processes_options *o,
+                         struct format_processes **ret);
 /* Returns 0 if there is more, or ERR_END. */
 int format_processes_next(struct format_processes *f, struct buf *out);
 void format_processes_free(struct format_processes *f);
@@ -256,7 +258,7 @@ struct format_aggregate_options {
     struct budget *budget;        /* borrowed */
 };
 struct format_aggregate;
-/* Borrows aggregate and query. Returns 0, ERR_FORMAT, ERR_PARAM or -ENOMEM. */
+/* *new*; borrows aggregate and query. Returns 0, ERR_FORMAT, ERR_PARAM or -ENOMEM. */
 int format_aggregate_new(struct aggregate *a, struct query *q,
                          const struct format_aggregate_options *o, struct err *err,
                          struct format_aggregate **ret);
@@ -294,7 +296,7 @@ struct format_call_tree_options {
     struct budget *budget; /* borrowed */
 };
 struct format_call_tree;
-/* Borrows the tree. Returns 0, ERR_FORMAT or -ENOMEM. */
+/* *new*; borrows the tree. Returns 0, ERR_FORMAT or -ENOMEM. */
 int format_call_tree_new(struct call_tree *t, const struct format_call_tree_options *o,
                          struct format_call_tree **ret);
 /* Returns 0 if there is more, or ERR_END. */

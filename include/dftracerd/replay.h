@@ -1,6 +1,6 @@
 /* replay.h - performs the recorded calls of a trace again, below one directory.
  *
- * May use:   base, measure, trace; zlib (the written trace).   Used by: tools (dftracer_replay).
+ * May use:   base, measure, trace, format; zlib (the written trace).   Used by: tools.
  * Input:     event lines (.pfw lines, or rows of /view as NDJSON) in order of time, from a
  *            descriptor.
  * Threads:   replay_run() is called once in a process, by its main thread, while there are no
@@ -30,9 +30,10 @@ enum {
  * data; NONE: no files are prepared. */
 enum replay_prepare { REPLAY_SPARSE, REPLAY_DATA, REPLAY_NONE };
 
+/* Paths below `from` are those below `to`, which are only read. */
 struct replay_map {
     const char *from, *to;
-}; /* /old -> /new, which is read only */
+};
 
 /* Lists are comma-separated; NULL: no filter. */
 struct replay_filters {
@@ -40,7 +41,7 @@ struct replay_filters {
     int64_t start_us, end_us;         /* inclusive; -1: no limit */
     int64_t min_size, max_size;       /* for events with a size; -1: no limit */
     double sample_rate;               /* 1: all events */
-    uint64_t sample_seed, max_events; /* max_events: 0: no limit */
+    uint64_t sample_seed, max_events; /* max_events 0: no limit */
 };
 
 struct replay_options {

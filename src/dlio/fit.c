@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Statistics of the samples that the estimates need. */
-struct facts {
+/* The samples, and what the estimates need of them. */
+struct sample_moments {
     const double *x; /* sorted */
     double *logs;    /* ln(x / mean); NULL unless all are > 0 */
     size_t n;
@@ -23,7 +23,7 @@ static double log_ratio(double x, double mean)
     return fabs(away) < 0.25 ? special_log1p(away) : special_log(x / mean);
 }
 
-static int facts_read(struct facts *f)
+static int compute_moments(struct sample_moments *f)
 {
     double n = (double)f->n;
     for (size_t i = 0; i < f->n; i++)
@@ -51,7 +51,7 @@ static double normal_log_likelihood(double n, double variance)
     return -n / 2 * (special_log(2 * M_PI * variance) + 1);
 }
 
-static void fit_normal(const struct facts *f, struct dlio_candidate *c)
+static void fit_normal(const struct sample_moments *f, struct dlio_candidate *c)
 {
     c->model.first = f->mean;
     c->model.second = sqrt(f->variance);
@@ -59,7 +59,7 @@ static void fit_normal(const struct facts *f, struct dlio_candidate *c)
     c->valid = f->n > 1 && f->variance > 0;
 }
 
-static void fit_lognormal(const struct facts *f, struct dlio_candidate *c)
+static void fit_lognormal(const struct sample_moments *f, struct dlio_candidate *c)
 {
     double n = (double)f->n, mean = special_log(f->mean) + f->log_mean;
     c->model.first = mean;
@@ -69,7 +69,7 @@ static void fit_lognormal(const struct facts *f, struct dlio_candidate *c)
 }
 
 /* Newton's method on ln k - digamma(k) = ln(mean) - mean(ln x), which is -log_mean. */
-static void fit_gamma(const struct facts *f, struct dlio_candidate *c)
+static void fit_gamma(const struct sample_moments *f, struct dlio_candidate *c)
 {
     double n = (double)f->n, k = f->mean * f->mean / f->variance, step = INFINITY, slope;
     if (f->n < 2 || !(f->variance > 0) || !(f->log_mean < 0))
@@ -85,7 +85,7 @@ static void fit_gamma(const struct facts *f, struct dlio_candidate *c)
     c->valid = isfinite(c->log_likelihood);
 }
 
-static void fit_exponential(const struct facts *f, struct dlio_candidate *c)
+static void fit_exponential(const struct sample_moments *f, struct dlio_candidate *c)
 {
     c->model.second = f->mean;
     c->log_likelihood = -(double)f->n * (special_log(f->mean) + 1);
@@ -93,7 +93,7 @@ static void fit_exponential(const struct facts *f, struct dlio_candidate *c)
 }
 
 /* Sums of u^k, u^k ln u, u^k (ln u)^2 with u = x / maximum, so that powers do not overflow. */
-static void power_sums(const struct facts *f, double k, double sums[3])
+static void power_sums(const struct sample_moments *f, double k, double sums[3])
 {
     double top = f->logs[f->n - 1];
     memset(sums, 0, 3 * sizeof *sums);
@@ -107,7 +107,7 @@ static void power_sums(const struct facts *f, double k, double sums[3])
 
 /* Newton's method, starting at 1, on sum(u^k ln u) / sum(u^k) - 1/k = mean(ln u), whose left side
  * grows with k. */
-static void fit_weibull(const struct facts *f, struct dlio_candidate *c)
+static void fit_weibull(const struct sample_moments *f, struct dlio_candidate *c)
 {
     double n = (double)f->n, top = f->logs[f->n - 1], mean = f->log_mean - top, k = 1,
            step = INFINITY;
@@ -129,14 +129,14 @@ static void fit_weibull(const struct facts *f, struct dlio_candidate *c)
     c->valid = isfinite(c->log_likelihood);
 }
 
-static void (*const estimators[])(const struct facts *, struct dlio_candidate *) = {
+static void (*const estimators[])(const struct sample_moments *, struct dlio_candidate *) = {
     [DLIO_NORMAL] = fit_normal,   [DLIO_LOGNORMAL] = fit_lognormal,
     [DLIO_GAMMA] = fit_gamma,     [DLIO_EXPONENTIAL] = fit_exponential,
     [DLIO_WEIBULL] = fit_weibull,
 };
 
 /* The result is incomplete if the budget ends the loop: the caller checks that. */
-static double kolmogorov_smirnov(const struct facts *f, const struct dlio_model *m)
+static double kolmogorov_smirnov(const struct sample_moments *f, const struct dlio_model *m)
 {
     double distance = 0, n = (double)f->n;
     for (size_t i = 0; i < f->n && (i % 4096 > 0 || budget_check(f->budget) == 0); i++) {
@@ -146,7 +146,9 @@ static double kolmogorov_smirnov(const struct facts *f, const struct dlio_model 
     return distance;
 }
 
-static void fit_family(const struct facts *f, struct dlio_candidate *c, enum dlio_family family)
+/* Sets the family, BIC and KS of an estimate; clears it if there is none. */
+static void finish_candidate(const struct sample_moments *f, struct dlio_candidate *c,
+                             enum dlio_family family)
 {
     double parameters = family == DLIO_EXPONENTIAL ? 1 : 2;
     if (!c->valid)
@@ -160,7 +162,7 @@ static void fit_family(const struct facts *f, struct dlio_candidate *c, enum dli
     c->ks = kolmogorov_smirnov(f, &c->model);
 }
 
-static int fit_all(const struct facts *f, struct dlio_fit *fit)
+static int fit_all(const struct sample_moments *f, struct dlio_fit *fit)
 {
     int rc = 0;
     for (int i = 0; i < DLIO_FAMILIES && rc == 0; i++) {
@@ -169,7 +171,7 @@ static int fit_all(const struct facts *f, struct dlio_fit *fit)
             rc = dlio_fit_mixture(f->x, f->n, i == DLIO_MIXTURE2 ? 2 : 3, f->budget, c);
         else if (i < DLIO_MIXTURE2 && (i == DLIO_NORMAL || f->logs))
             estimators[i](f, c);
-        fit_family(f, c, (enum dlio_family)i);
+        finish_candidate(f, c, (enum dlio_family)i);
         rc = rc < 0 ? rc : budget_check(f->budget);
     }
     return rc;
@@ -190,9 +192,9 @@ int dlio_fit(const double *sorted, size_t n, unsigned families, struct budget *b
              struct dlio_fit *ret)
 {
     struct budget none = {0};
-    struct facts f = {.x = sorted, .n = n, .budget = b ? b : &none};
+    struct sample_moments f = {.x = sorted, .n = n, .budget = b ? b : &none};
     memset(ret, 0, sizeof *ret);
-    int rc = facts_read(&f);
+    int rc = compute_moments(&f);
     if (rc < 0)
         return rc;
     *ret = (struct dlio_fit){.count = n,

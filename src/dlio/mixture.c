@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int STEPS_MAX = 500;
-static const double TOLERANCE = 1e-6; /* relative change of the log-likelihood that ends EM */
-static const double VARIANCE_FLOOR =
-    1e-6; /* fraction of the variance of all samples: a component must not shrink to one value */
+enum { STEPS_MAX = 500 };
+static const double TOLERANCE = 1e-6; /* change of the log-likelihood that ends EM */
+/* fraction of the variance of all samples: a component must not shrink to one value */
+static const double VARIANCE_FLOOR = 1e-6;
 
-struct sums {
+struct memberships {
     /* moments of the points, weighted by their membership in the component */
     double weight[3], first[3], second[3];
     double log_likelihood;
@@ -20,7 +20,7 @@ struct sums {
 /* The E step: one pass over the points. Exponents are relative to the largest, so that a point far
  * from all components counts. */
 static int expectation(const struct dlio_model *m, const double *x, size_t n, struct budget *b,
-                       struct sums *ret)
+                       struct memberships *ret)
 {
     unsigned parts = m->part_count;
     double constant[3];
@@ -49,7 +49,7 @@ static int expectation(const struct dlio_model *m, const double *x, size_t n, st
     return 0;
 }
 
-static void maximisation(struct dlio_model *m, const struct sums *s, size_t n,
+static void maximisation(struct dlio_model *m, const struct memberships *s, size_t n,
                          double least_variance)
 {
     for (unsigned k = 0; k < m->part_count; k++) {
@@ -82,7 +82,7 @@ static void begin_at(struct dlio_model *m, const double *x, size_t n, double var
 static int run_em(struct dlio_model *m, const double *x, size_t n, struct budget *b)
 {
     double variance = dlio_variance(x, n), before = -INFINITY;
-    struct sums s;
+    struct memberships s;
     begin_at(m, x, n, variance);
     for (int i = 0; i < STEPS_MAX; i++) {
         int rc = expectation(m, x, n, b, &s);
@@ -108,7 +108,7 @@ int dlio_fit_mixture(const double *sorted, size_t n, unsigned parts, struct budg
                      struct dlio_candidate *ret)
 {
     struct budget none = {0};
-    struct sums s = {0};
+    struct memberships s = {0};
     double *some = n > DLIO_MIXTURE_MAX ? spaced_samples(sorted, n) : NULL;
     memset(ret, 0, sizeof *ret);
     if (n > DLIO_MIXTURE_MAX && !some)

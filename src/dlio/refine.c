@@ -4,11 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-static const double BETTER = 0.001; /* relative gain of the error that counts as an improvement */
+/* relative gain of the error that counts as an improvement */
+static const double GAIN_MIN = 0.001;
 
-/* Returns the step of the percentile. */
-static double step_of(const struct dlio_refine_options *o, double e2e, double traced, double error,
-                      double similarity)
+/* Returns how far the percentile moves next. */
+static double percentile_step(const struct dlio_refine_options *o, double e2e, double traced,
+                              double error, double similarity)
 {
     if (e2e > traced)
         return error > 0.1 ? -2 * o->epsilon : -o->epsilon;
@@ -37,7 +38,7 @@ int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
         double similarity = dlio_similarity(now.blocks, now.block_count, samples, n);
         ret->iterations = i + 1;
         ret->converged = error < o->target_error && similarity > o->target_similarity;
-        if (i == 0 || ret->converged || error < ret->error * (1 - BETTER)) {
+        if (i == 0 || ret->converged || error < ret->error * (1 - GAIN_MIN)) {
             dlio_simulated_done(&ret->simulated);
             ret->simulated = now;
             ret->percentile = percentile;
@@ -49,7 +50,7 @@ int dlio_refine(struct dlio_simulation *s, const struct dlio_refine_options *o,
         } else {
             without_gain++;
         }
-        double step = step_of(o, now.e2e, traced_e2e, error, similarity);
+        double step = percentile_step(o, now.e2e, traced_e2e, error, similarity);
         if (ret->simulated.blocks != now.blocks)
             dlio_simulated_done(&now);
         if (ret->converged || without_gain >= o->patience)

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state of a simulated rank. */
-struct running {
+struct rank_state {
     const struct dlio_simulation *s;
     struct dlio_random random;
     double clock;
@@ -29,7 +28,7 @@ static double clamped_draw(const struct dlio_model *m, double min, double max,
 
 static double batch_time(void *arg)
 {
-    struct running *r = arg;
+    struct rank_state *r = arg;
     const struct dlio_simulation *s = r->s;
     double seconds = 0;
     for (unsigned i = 0; i < s->batch_items; i++)
@@ -38,7 +37,7 @@ static double batch_time(void *arg)
     return seconds;
 }
 
-static double wait_for_batch(struct running *r, const struct dlio_rank *rank, size_t step,
+static double wait_for_batch(struct rank_state *r, const struct dlio_rank *rank, size_t step,
                              struct dlio_simulated *ret)
 {
     const struct dlio_simulation *s = r->s;
@@ -53,7 +52,7 @@ static double wait_for_batch(struct running *r, const struct dlio_rank *rank, si
     return step < rank->iters ? rank->iter[step] : quantile(s->iters, s->iter_count, &r->random);
 }
 
-static void run_step(struct running *r, const struct dlio_rank *rank, size_t step,
+static void run_step(struct rank_state *r, const struct dlio_rank *rank, size_t step,
                      struct dlio_simulated *ret)
 {
     const struct dlio_simulation *s = r->s;
@@ -65,7 +64,7 @@ static void run_step(struct running *r, const struct dlio_rank *rank, size_t ste
     ret->blocks[ret->block_count++] = block;
 }
 
-static void run_barrier(struct running *ranks, size_t n, struct dlio_simulated *ret)
+static void run_barrier(struct rank_state *ranks, size_t n, struct dlio_simulated *ret)
 {
     double slowest = 0;
     for (size_t i = 0; i < n; i++)
@@ -77,7 +76,7 @@ static void run_barrier(struct running *ranks, size_t n, struct dlio_simulated *
 }
 
 /* Each rank runs its own number of steps; a barrier applies to ranks that have steps left. */
-static int run_ranks(const struct dlio_simulation *s, struct running *ranks, struct budget *b,
+static int run_ranks(const struct dlio_simulation *s, struct rank_state *ranks, struct budget *b,
                      struct dlio_simulated *ret)
 {
     size_t steps = 0;
@@ -96,7 +95,7 @@ static int run_ranks(const struct dlio_simulation *s, struct running *ranks, str
     return 0;
 }
 
-static int begin_ranks(const struct dlio_simulation *s, struct running *ranks)
+static int begin_ranks(const struct dlio_simulation *s, struct rank_state *ranks)
 {
     int rc = 0;
     for (size_t i = 0; i < s->rank_count && rc == 0; i++) {
@@ -108,7 +107,7 @@ static int begin_ranks(const struct dlio_simulation *s, struct running *ranks)
     return rc;
 }
 
-static int end_simulation(const struct dlio_simulation *s, const struct running *ranks,
+static int end_simulation(const struct dlio_simulation *s, const struct rank_state *ranks,
                           struct budget *b, struct dlio_simulated *ret)
 {
     struct dlio_interval *spans = calloc(s->rank_count + 1, sizeof *spans);
@@ -128,14 +127,14 @@ int dlio_simulate(const struct dlio_simulation *s, struct budget *b, struct dlio
     size_t blocks = 0, waiting = s->queue ? (size_t)s->workers * (s->prefetch + 1) : 0;
     for (size_t i = 0; i < s->rank_count; i++)
         blocks += s->ranks[i].blocks;
-    size_t of_ranks =
-        (s->rank_count + 1) * (sizeof(struct running) + 4 * sizeof(double) + 8 * waiting);
+    size_t rank_bytes =
+        (s->rank_count + 1) * (sizeof(struct rank_state) + 4 * sizeof(double) + 8 * waiting);
     b = b ? b : &none;
     *ret = (struct dlio_simulated){.charge.budget = b};
-    int rc = charge_add(&ret->charge, of_ranks + 2 * blocks * sizeof(double));
+    int rc = charge_add(&ret->charge, rank_bytes + 2 * blocks * sizeof(double));
     if (rc < 0)
         return rc;
-    struct running *ranks = calloc(s->rank_count + 1, sizeof *ranks);
+    struct rank_state *ranks = calloc(s->rank_count + 1, sizeof *ranks);
     ret->blocks = calloc(blocks + 1, sizeof *ret->blocks);
     ret->rank_seconds = calloc(s->rank_count + 1, sizeof *ret->rank_seconds);
     rc = ranks && ret->blocks && ret->rank_seconds ? begin_ranks(s, ranks) : -ENOMEM;

@@ -11,7 +11,8 @@ static const double LN2_HIGH = 6.93147180369123816490e-01, LN2_LOW = 1.908214929
 /* DLMF 4.2.19, the power series, after removing powers of two: |r| < 0.347. */
 double special_exp(double x)
 {
-    static const double terms[] = {1, /* 1 / n! */
+    /* 1 / n! */
+    static const double terms[] = {1,
                                    1,
                                    1.0 / 2,
                                    1.0 / 6,

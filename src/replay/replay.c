@@ -33,7 +33,7 @@ void replay_defaults(struct replay_options *o)
         .start_us = -1, .end_us = -1, .min_size = -1, .max_size = -1, .sample_rate = 1};
 }
 
-/* ---- all events ------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Replays the stored events that begin at the previous time. */
 static int replay_ties(struct replay *r)
@@ -75,8 +75,8 @@ static int survey_events(struct replay *r, struct err *err)
     if ((rc = prepare_all(&r->root, &r->files, &r->report, err)) < 0)
         return rc;
     r->files.bytes_max = UINT64_MAX;
-    plan_again(&r->plan);
-    lanes_again(&r->lanes);
+    plan_reset(&r->plan);
+    lanes_reset(&r->lanes);
     r->surveys = false;
     return 0;
 }
@@ -111,7 +111,7 @@ static int replay_input(struct replay *r, int fd, struct err *err)
     else if (!r->options->dry_run)
         r->died = children_finish(&r->children, err) < 0;
     r->finished = true;
-    plan_again(&r->plan); /* releases handles that the trace has not closed */
+    plan_reset(&r->plan); /* releases handles that the trace has not closed */
     p->took_ns = clock_mono_ns() - begin;
     p->invalid = input_invalid(r->input);
     p->files = files_named(&r->files);
@@ -171,7 +171,7 @@ static int open_all(struct replay *r, int fd, struct err *err)
         return err_set_code(err, rc);
     r->plan.release = release_handle;
     r->plan.release_arg = r;
-    input_on_wait(r->input, before_wait, r, &r->shared->stopped);
+    input_set_wait(r->input, before_wait, r, &r->shared->stopped);
     if (works && o->output_trace)
         rc = trace_out_open(o->output_trace, &r->trace, err);
     r->runners.trace = r->children.trace = r->trace;
@@ -183,12 +183,11 @@ static int open_all(struct replay *r, int fd, struct err *err)
 int replay_run(const struct replay_options *o, int fd, struct buf *out, struct err *err)
 {
     struct replay *r = calloc(1, sizeof *r);
-    if (!r)
-        return err_set(err, -ENOMEM, "out of memory"), 1;
+    if (!r) {
+        err_set(err, -ENOMEM, "out of memory");
+        return 1;
+    }
     r->options = o;
-    r->root.fd = -1;
-    for (unsigned i = 0; i < REPLAY_MAPS_MAX; i++)
-        r->root.maps[i] = -1;
     int rc = open_all(r, fd, err), status = 1;
     if (rc == 0) {
         catch_signals(r);

@@ -19,11 +19,11 @@ struct replay {
     struct trace_out *trace;
     struct runners runners; /* used without --processes */
     struct children children;
-    bool surveys;  /* during the first of two readings, which only collects files */
-    bool died;     /* a process of the replay has died */
-    bool finished; /* all operations have been performed */
-    uint64_t accepted;
-    /* cache of names, by their hash */
+    bool surveys;      /* this is the first of two readings, which only collects files */
+    bool died;         /* a process of the replay has died */
+    bool finished;     /* all operations have been performed */
+    uint64_t accepted; /* events that have passed the filters */
+    /* recent names, by a part of their hash; key 0: none */
     struct {
         uint64_t key;
         uint32_t id;

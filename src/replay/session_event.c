@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* Finds the cache entry of a name: recent names are kept with their data. */
-static int find_name(struct replay *r, struct text name, unsigned *ret_at)
+/* Finds the cache entry of a name, or makes one. */
+static int cache_name(struct replay *r, struct text name, unsigned *ret_at)
 {
     uint64_t key = text_hash(name) | 1;
     unsigned at = (unsigned)(key >> 8) % 256;
@@ -42,7 +42,7 @@ static int count_event(struct report *p, const struct event *e)
 }
 
 /* Returns the size for the filters: -1 if there is none. */
-static int64_t size_of(const struct event *e, const struct call *c)
+static int64_t filter_size(const struct event *e, const struct call *c)
 {
     bool moves = c && (c->kind == CALL_READ || c->kind == CALL_WRITE);
     int64_t items = e->has & HAS_RET ? e->ret : e->has & HAS_COUNT ? e->count : -1, bytes;
@@ -53,8 +53,8 @@ static int64_t size_of(const struct event *e, const struct call *c)
     return moves ? items : -1;
 }
 
-/* Returns whether the event lies within another one of its thread. */
-static bool is_inner(struct lane *lane, const struct event *e)
+/* Returns whether the event lies within an earlier one of its thread. */
+static bool is_nested(struct lane *lane, const struct event *e)
 {
     int64_t end;
     if (__builtin_add_overflow(e->ts_ns, e->dur_ns > 0 ? e->dur_ns : 0, &end))
@@ -73,7 +73,7 @@ static void count_only(struct replay *r, const struct operation *op)
 }
 
 /* Without a first reading of the input, files are prepared when an event needs them. */
-static void prepare_now(struct replay *r, const struct operation *op)
+static void prepare_unsurveyed(struct replay *r, const struct operation *op)
 {
     const struct path *paths[] = {op->path, op->path2};
     for (int i = 0; i < 2; i++) {
@@ -94,7 +94,7 @@ static int start_operation(struct replay *r, const struct operation *planned)
         handle_release(planned->handle);
         return 0;
     }
-    prepare_now(r, planned);
+    prepare_unsurveyed(r, planned);
     struct operation *op = malloc(sizeof *op);
     if (!op) {
         handle_release(planned->handle);
@@ -109,9 +109,9 @@ static int start_operation(struct replay *r, const struct operation *planned)
     return rc;
 }
 
-static int replay_sleep(struct replay *r, const struct event *e, struct operation *op, bool inner)
+static int replay_sleep(struct replay *r, const struct event *e, struct operation *op, bool nested)
 {
-    op->sleeps = !inner && !r->options->no_sleep && e->dur_ns > 0;
+    op->sleeps = !nested && !r->options->no_sleep && e->dur_ns > 0;
     if (r->options->no_sleep && !r->options->timing) {
         count_only(r, op);
         return 0;
@@ -123,7 +123,7 @@ static int replay_call(struct replay *r, const struct event *e, const struct cal
                        struct operation *op)
 {
     const char *reason = NULL;
-    /* its duration passes, because later calls have their own times */
+    /* Its duration passes, because later calls have their own times. */
     if (!call_category(e->cat)) {
         r->report.gaps += !r->surveys;
         return 0;
@@ -152,15 +152,15 @@ int session_event(struct replay *r, const struct event *e)
     if (!e->name.len || e->is_metadata) /* its names have been recorded */
         return 0;
     struct lane *lane = lanes_find(&r->lanes, e->host, e->pid, e->tid);
-    if (!lane || find_name(r, e->name, &at) < 0 || (!r->surveys && count_event(&r->report, e) < 0))
+    if (!lane || cache_name(r, e->name, &at) < 0 || (!r->surveys && count_event(&r->report, e) < 0))
         return -ENOMEM;
     const struct call *c = r->cached[at].call;
     if (o->filters.max_events && r->accepted >= o->filters.max_events) {
         r->report.beyond += !r->surveys;
         return 0;
     }
-    bool inner = is_inner(lane, e);
-    if (!filter_passes(&o->filters, e, size_of(e, c)) || (o->outermost && inner)) {
+    bool nested = is_nested(lane, e);
+    if (!filter_passes(&o->filters, e, filter_size(e, c)) || (o->outermost && nested)) {
         r->report.filtered += !r->surveys;
         return 0;
     }
@@ -171,5 +171,5 @@ int session_event(struct replay *r, const struct event *e)
                            .name_id = r->cached[at].id,
                            .ts_ns = e->ts_ns,
                            .dur_ns = e->dur_ns};
-    return o->sleep_mode ? replay_sleep(r, e, &op, inner) : replay_call(r, e, c, &op);
+    return o->sleep_mode ? replay_sleep(r, e, &op, nested) : replay_call(r, e, c, &op);
 }

@@ -1,34 +1,37 @@
 /* archive.c - a tar that was sent as a whole: lists its files, and copies each to a file of its
- * own.
- */
+ * own. */
 #include "rewrite/archive_writer.h"
+#include "rewrite/spool.h"
 
+#include "base/write_all.h"
 #include "dftracerd/failpoint.h"
 #include "dftracerd/vec.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MEMBERS_MAX = 100000, PIECE = 64 << 10, HEADERS = 4 << 10 };
-enum { NAMES_MAX = 32 << 20 }; /* bytes of all names */
+enum {
+    MEMBERS_MAX = 100000,
+    NAMES_MAX = 32 << 20, /* bytes of all names */
+    PIECE = 64 << 10,     /* bytes that are copied at a time */
+    HEADERS = 4 << 10     /* bytes that are read to parse a header */
+};
 
 struct tar_member {
-    uint64_t at, size;
-    /* each member is copied once at most, so the copies take no more space than the tar */
-    bool found;
+    uint64_t offset, size; /* of its data in the tar */
+    bool is_copied;        /* at most once, so the copies take no more space than the tar */
 };
 struct archive {
     int fd;
     const char *dir;
-    struct disk_budget *budget; /* `size` is charged to it */
+    struct disk_budget *budget; /* `size` is charged to it; NULL: not charged */
     uint64_t size;              /* size of the tar */
     struct intern *names;       /* ids are positions in `members` */
     VEC(struct tar_member) members;
     size_t names_len;
     struct buf prefix; /* directory of the sidecar: "" or "x/" */
-    bool rooted;
+    bool has_sidecar;
 };
 
 static int refuse_archive(uint64_t at, struct err *err, const char *why)
@@ -60,13 +63,13 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
         return (int)id;
     if (id != count)
         return refuse_member(m, err, "twice");
-    a->members.at[id] = (struct tar_member){.at = m->offset, .size = m->size};
+    a->members.at[id] = (struct tar_member){.offset = m->offset, .size = m->size};
     return 0;
 }
 
 /* Records the directory of the sidecar: the tar may contain the directory that /organize has
  * written. */
-static int note_root(struct archive *a, const struct trace_tar_member *m, struct err *err)
+static int note_sidecar(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
     const struct text sidecar = TEXT("provenance.zst");
     struct text dir = m->name;
@@ -76,16 +79,16 @@ static int note_root(struct archive *a, const struct trace_tar_member *m, struct
     dir.len -= sidecar.len;
     if (dir.len && dir.ptr[dir.len - 1] != '/')
         return 0;
-    if (a->rooted)
+    if (a->has_sidecar)
         return refuse_member(
             m, err,
             "in addition to another one of that name: a tar must contain one directory only");
-    a->rooted = true;
+    a->has_sidecar = true;
     buf_text(&a->prefix, dir);
     return a->prefix.error;
 }
 
-static int take_member(struct archive *a, const struct trace_tar_member *m, struct err *err)
+static int check_member(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
     bool directory = m->kind == TRACE_TAR_DIRECTORY;
     /* "." and "/" have an empty name here. */
@@ -102,7 +105,7 @@ static int take_member(struct archive *a, const struct trace_tar_member *m, stru
     if (m->offset > a->size || m->size > a->size - m->offset)
         return refuse_archive(m->offset, err, "it is truncated");
     int rc = directory ? 0 : add_member(a, m, err);
-    return rc < 0 || directory ? rc : note_root(a, m, err);
+    return rc < 0 || directory ? rc : note_sidecar(a, m, err);
 }
 
 /* ---- headers --------------------------------------------------------------------------------- */
@@ -119,7 +122,7 @@ static ssize_t read_some(const struct archive *a, char *out, uint64_t at, struct
 }
 
 /* Reads all members up to the end mark; a tar without one is cut off. */
-static int walk_members(struct archive *a, struct trace_tar *walk, struct budget *budget,
+static int read_members(struct archive *a, struct trace_tar *tar, struct budget *budget,
                         struct err *err)
 {
     char piece[HEADERS];
@@ -127,16 +130,16 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
     int rc = 0;
 
     while (rc == 0) {
-        uint64_t at = trace_tar_next_offset(walk);
+        uint64_t at = trace_tar_next_offset(tar);
         ssize_t n = at < a->size ? read_some(a, piece, at, err) : 0;
         if (n <= 0)
             return n < 0 ? (int)n : refuse_archive(at, err, "it is truncated");
-        rc = trace_tar_next(walk, piece, (size_t)n, &m);
+        rc = trace_tar_next(tar, piece, (size_t)n, &m);
         if (rc == ERR_CORRUPT)
-            return refuse_archive(at, err, trace_tar_error(walk));
-        if (rc == ERR_END && !trace_tar_is_between_members(walk))
+            return refuse_archive(at, err, trace_tar_error(tar));
+        if (rc == ERR_END && !trace_tar_is_between_members(tar))
             return refuse_archive(at, err, "it ends after a name record");
-        rc = rc == 1 ? take_member(a, &m, err) : rc;
+        rc = rc == 1 ? check_member(a, &m, err) : rc;
         if (rc == 0)
             rc = budget_check(budget);
     }
@@ -146,36 +149,33 @@ static int walk_members(struct archive *a, struct trace_tar *walk, struct budget
 /* ---- public functions ------------------------------------------------------------------------ */
 
 /* Copies may need as much space as the tar itself. */
-static int charge_copies(struct archive *a, struct err *err)
+static int charge_copies(struct archive *a, struct disk_budget *disk, struct err *err)
 {
-    if (!a->budget)
-        return 0;
-    uint64_t used = atomic_fetch_add(&a->budget->used, a->size) + a->size;
-    if (!a->budget->limit || used <= a->budget->limit)
-        return 0;
-    return err_set(err, -ENOSPC,
-                   "an uploaded tar requires temporary files of twice its size: that is more "
-                   "than is free of the %llu bytes of disk space that the daemon may use for "
-                   "them (option spool-size)",
-                   (unsigned long long)a->budget->limit);
+    if (disk_budget_charge(disk, a->size) < 0)
+        return err_set(err, -ENOSPC,
+                       "an uploaded tar requires temporary files of twice its size: that is more "
+                       "than is free of the %llu bytes of disk space that the daemon may use for "
+                       "them (option spool-size)",
+                       (unsigned long long)disk->limit);
+    a->budget = disk;
+    return 0;
 }
 
-int archive_open(const struct spool *tar, const char *spool_dir, struct disk_budget *disk,
+int archive_open(const struct spool *spool, const char *spool_dir, struct disk_budget *disk,
                  struct budget *budget, struct err *err, struct archive **ret)
 {
     struct archive *a = calloc(1, sizeof *a);
-    struct trace_tar *walk = trace_tar_new();
+    struct trace_tar *tar = trace_tar_new();
     int rc = -ENOMEM;
 
-    if (a && walk && (a->names = intern_new())) {
-        a->fd = spool_fd(tar);
-        a->size = spool_size(tar);
+    if (a && tar && (a->names = intern_new())) {
+        a->fd = spool_fd(spool);
+        a->size = spool_size(spool);
         a->dir = spool_dir;
-        a->budget = disk;
-        rc = charge_copies(a, err);
-        rc = rc < 0 ? rc : walk_members(a, walk, budget, err);
+        rc = charge_copies(a, disk, err);
+        rc = rc < 0 ? rc : read_members(a, tar, budget, err);
     }
-    trace_tar_free(walk);
+    trace_tar_free(tar);
     if (rc < 0)
         archive_free(a);
     else
@@ -183,8 +183,9 @@ int archive_open(const struct spool *tar, const char *spool_dir, struct disk_bud
     return rc;
 }
 
-static int copy_out(const struct archive *a, const struct tar_member *m, struct budget *budget,
-                    int fd)
+/* Copies a member to an empty file, and returns to the start of this. */
+static int copy_member(const struct archive *a, const struct tar_member *m, struct budget *budget,
+                       int fd)
 {
     char piece[PIECE];
 
@@ -193,46 +194,38 @@ static int copy_out(const struct archive *a, const struct tar_member *m, struct 
         if (rc < 0)
             return rc;
         uint64_t left = m->size - done;
-        ssize_t n = pread(a->fd, piece, left < PIECE ? (size_t)left : PIECE, (off_t)(m->at + done));
+        ssize_t n =
+            pread(a->fd, piece, left < PIECE ? (size_t)left : PIECE, (off_t)(m->offset + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return n ? -errno : -EIO;
-        for (ssize_t put = 0, some; put < n; put += some) {
-            some = failpoint("archive.write")
-                       ? -1
-                       : pwrite(fd, piece + put, (size_t)(n - put), (off_t)(done + (uint64_t)put));
-            if (some < 0 && errno != EINTR)
-                return -errno;
-            some = some < 0 ? 0 : some;
-        }
+        rc = failpoint("archive.write") ? -errno : write_all(fd, (struct text){piece, (size_t)n});
+        if (rc < 0)
+            return rc;
         done += (uint64_t)n;
     }
-    return 0;
+    return lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-int archive_find(struct archive *a, const char *path, struct budget *budget)
+int archive_copy_file(struct archive *a, const char *path, struct budget *budget)
 {
     struct buf name = {0};
 
     buf_text(&name, (struct text){a->prefix.data, a->prefix.len});
     buf_puts(&name, path);
-    int64_t id = name.error ? -ENOMEM : intern_find(a->names, (struct text){name.data, name.len});
-    if (id >= 0 && a->members.at[id].found)
-        id = -ENOENT;
-    buf_clear(&name);
-    buf_printf(&name, "%s/spool-XXXXXX", a->dir);
-    buf_putc(&name, '\0');
-    int fd = id < 0 ? (int)id : name.error ? -ENOMEM : mkostemp(name.data, O_CLOEXEC);
-    if (fd == -1)
-        fd = -errno;
-    else if (fd >= 0)
-        unlink(name.data);
+    int64_t id =
+        name.error ? name.error : intern_find(a->names, (struct text){name.data, name.len});
     buf_done(&name);
-    int rc = fd < 0 ? fd : copy_out(a, &a->members.at[id], budget, fd);
-    if (fd >= 0)
-        a->members.at[id].found = true;
-    if (rc < 0 && fd >= 0)
+    struct tar_member *m = id < 0 ? NULL : &a->members.at[id];
+    if (!m || m->is_copied)
+        return m ? -ENOENT : (int)id;
+    int fd = spool_create_file(a->dir);
+    if (fd < 0)
+        return fd;
+    m->is_copied = true;
+    int rc = copy_member(a, m, budget, fd);
+    if (rc < 0)
         close(fd);
     return rc < 0 ? rc : fd;
 }
@@ -241,8 +234,7 @@ void archive_free(struct archive *a)
 {
     if (!a)
         return;
-    if (a->budget)
-        a->budget->used -= a->size;
+    disk_budget_release(a->budget, a->size);
     intern_free(a->names);
     buf_done(&a->prefix);
     vec_done(&a->members);

@@ -5,26 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-int archive_writer_file_new(struct archive_writer *o, struct err *err,
+int archive_writer_file_new(struct archive_writer *w, struct err *err,
                             struct archive_writer_file **ret)
 {
     struct archive_writer_file *f = calloc(1, sizeof *f);
+
     if (!f)
         return -ENOMEM;
-    f->archive_writer = o;
+    f->archive_writer = w;
     f->fd = -1;
-    int rc = o->ops->file_new(o, err, f);
+    int rc = w->ops->file_new ? w->ops->file_new(w, err, f) : 0;
     if (rc < 0)
-        return free(f), rc;
-    *ret = f;
-    return 0;
+        free(f);
+    else
+        *ret = f;
+    return rc;
 }
 
 int archive_writer_file_write(struct archive_writer_file *f, struct text data, struct err *err)
 {
     int rc = f->archive_writer->ops->write(f, data, err);
-    if (rc == 0)
-        f->size += data.len;
+
+    f->size += rc == 0 ? data.len : 0;
     return rc;
 }
 
@@ -37,7 +39,8 @@ void archive_writer_file_drop(struct archive_writer_file *f)
 {
     if (!f)
         return;
-    f->archive_writer->ops->drop(f);
+    if (f->archive_writer->ops->drop)
+        f->archive_writer->ops->drop(f);
     free(f->name);
     free(f);
 }
@@ -45,34 +48,52 @@ void archive_writer_file_drop(struct archive_writer_file *f)
 int archive_writer_file_finish(struct archive_writer_file *f, const char *name, struct err *err)
 {
     int rc = 0;
+
     if (!tar_name_is_safe(text_of(name)))
         rc = err_set(err, -EINVAL, "`%.200s` is not a valid file name", name);
-    if (rc == 0)
-        rc = f->archive_writer->ops->finish(f, name, err);
+    else if (!(f->name = strdup(name)))
+        rc = -ENOMEM;
+    rc = rc < 0 ? rc : f->archive_writer->ops->finish(f, err);
     if (rc < 0)
         archive_writer_file_drop(f);
     return rc;
 }
 
-int archive_writer_send(struct archive_writer *o, size_t max, struct buf *out, struct err *err)
+void archive_writer_add_file(struct archive_writer *w, struct archive_writer_file *f)
 {
-    return o->ops->send(o, max, out, err);
+    if (!w->first)
+        w->last = &w->first;
+    *w->last = f;
+    w->last = &f->next;
 }
 
-bool archive_writer_is_ready(const struct archive_writer *o)
+int archive_writer_send(struct archive_writer *w, size_t max, struct buf *out, struct err *err)
 {
-    return o->ops->ready && o->ops->ready(o);
+    return w->ops->send ? w->ops->send(w, max, out, err) : ERR_END;
 }
 
-int archive_writer_end(struct archive_writer *o, struct buf *out, struct err *err)
+bool archive_writer_is_ready(const struct archive_writer *w)
 {
-    return o->ops->end(o, out, err);
+    return w->ops->ready && w->ops->ready(w);
 }
 
-void archive_writer_free(struct archive_writer *o)
+int archive_writer_end(struct archive_writer *w, struct buf *out, struct err *err)
 {
-    if (o)
-        o->ops->free(o);
+    return w->ops->end ? w->ops->end(w, out, err) : 0;
+}
+
+void archive_writer_free(struct archive_writer *w)
+{
+    if (!w)
+        return;
+    while (w->first) {
+        struct archive_writer_file *f = w->first;
+        w->first = f->next;
+        archive_writer_file_drop(f);
+    }
+    if (w->ops->done)
+        w->ops->done(w);
+    free(w);
 }
 
 /* ---- a body: one file after the other -------------------------------------------------------- */
@@ -82,12 +103,6 @@ struct body_archive_writer {
     struct buf waiting;
 };
 
-static int body_file_new(struct archive_writer *o, struct err *err, struct archive_writer_file *f)
-{
-    (void)o, (void)err, (void)f;
-    return 0;
-}
-
 static int body_file_write(struct archive_writer_file *f, struct text data, struct err *err)
 {
     struct body_archive_writer *b = (struct body_archive_writer *)f->archive_writer;
@@ -96,21 +111,17 @@ static int body_file_write(struct archive_writer_file *f, struct text data, stru
     return b->waiting.error;
 }
 
-static int body_file_finish(struct archive_writer_file *f, const char *name, struct err *err)
+static int body_file_finish(struct archive_writer_file *f, struct err *err)
 {
-    (void)name, (void)err;
-    return archive_writer_file_drop(f), 0;
-}
-
-static void body_file_drop(struct archive_writer_file *f)
-{
-    (void)f;
+    (void)err;
+    archive_writer_file_drop(f);
+    return 0;
 }
 
 /* Only the output of one step waits: all of it is sent. */
-static int body_send(struct archive_writer *o, size_t max, struct buf *out, struct err *err)
+static int body_send(struct archive_writer *w, size_t max, struct buf *out, struct err *err)
 {
-    struct body_archive_writer *b = (struct body_archive_writer *)o;
+    struct body_archive_writer *b = (struct body_archive_writer *)w;
     (void)max, (void)err;
     if (!b->waiting.len)
         return ERR_END;
@@ -119,27 +130,22 @@ static int body_send(struct archive_writer *o, size_t max, struct buf *out, stru
     return out->error;
 }
 
-static bool body_ready(const struct archive_writer *o)
+static bool body_ready(const struct archive_writer *w)
 {
-    return ((const struct body_archive_writer *)o)->waiting.len > 0;
+    return ((const struct body_archive_writer *)w)->waiting.len > 0;
 }
 
-static int body_end(struct archive_writer *o, struct buf *out, struct err *err)
+static void body_done(struct archive_writer *w)
 {
-    (void)o, (void)out, (void)err;
-    return 0;
-}
-
-static void body_free(struct archive_writer *o)
-{
-    struct body_archive_writer *b = (struct body_archive_writer *)o;
-    buf_done(&b->waiting);
-    free(b);
+    buf_done(&((struct body_archive_writer *)w)->waiting);
 }
 
 static const struct archive_writer_ops body_ops = {
-    body_file_new, body_file_write, body_file_finish, body_file_drop,
-    body_send,     body_ready,      body_end,         body_free,
+    .write = body_file_write,
+    .finish = body_file_finish,
+    .send = body_send,
+    .ready = body_ready,
+    .done = body_done,
 };
 
 int archive_writer_body_new(struct archive_writer **ret)
@@ -152,9 +158,9 @@ int archive_writer_body_new(struct archive_writer **ret)
     return 0;
 }
 
-bool archive_writer_is_body(const struct archive_writer *o)
+bool archive_writer_is_body(const struct archive_writer *w)
 {
-    return o->ops == &body_ops;
+    return w->ops == &body_ops;
 }
 
 /* ---- the tar: incomplete files are spools, complete ones wait to be sent --------------------- */
@@ -165,14 +171,12 @@ struct tar_archive_writer {
     struct disk_budget *budget;
     int64_t mtime_s;
     struct tar tar;
-    /* complete files; the header of the first may have been sent */
-    struct archive_writer_file *first, **last;
-    bool begun;
+    bool begun; /* the header of the first complete file has been sent */
 };
 
-static int tar_file_new(struct archive_writer *o, struct err *err, struct archive_writer_file *f)
+static int tar_file_new(struct archive_writer *w, struct err *err, struct archive_writer_file *f)
 {
-    const struct tar_archive_writer *t = (const struct tar_archive_writer *)o;
+    const struct tar_archive_writer *t = (const struct tar_archive_writer *)w;
     return spool_new(t->spool_dir, t->budget, err, &f->spool);
 }
 
@@ -186,21 +190,17 @@ static void tar_file_drop(struct archive_writer_file *f)
     spool_free(f->spool);
 }
 
-static int tar_file_finish(struct archive_writer_file *f, const char *name, struct err *err)
+static int tar_file_finish(struct archive_writer_file *f, struct err *err)
 {
-    struct tar_archive_writer *t = (struct tar_archive_writer *)f->archive_writer;
     (void)err;
-    if (!(f->name = strdup(name)))
-        return -ENOMEM;
-    *t->last = f;
-    t->last = &f->next;
+    archive_writer_add_file(f->archive_writer, f);
     return 0;
 }
 
 static int tar_send_first(struct tar_archive_writer *t, size_t max, struct buf *out,
                           struct err *err)
 {
-    struct archive_writer_file *f = t->first;
+    struct archive_writer_file *f = t->base.first;
     int rc = 0;
     if (!t->begun) {
         struct tar_entry e = {.name = text_of(f->name), .size = f->size, .mtime_s = t->mtime_s};
@@ -216,50 +216,43 @@ static int tar_send_first(struct tar_archive_writer *t, size_t max, struct buf *
         return rc;
     tar_end(&t->tar, out);
     t->begun = false;
-    if (!(t->first = f->next))
-        t->last = &t->first;
+    t->base.first = f->next;
     archive_writer_file_drop(f);
     return 0;
 }
 
-static int tar_send(struct archive_writer *o, size_t max, struct buf *out, struct err *err)
+static int tar_send(struct archive_writer *w, size_t max, struct buf *out, struct err *err)
 {
-    struct tar_archive_writer *t = (struct tar_archive_writer *)o;
+    struct tar_archive_writer *t = (struct tar_archive_writer *)w;
     size_t before = out->len;
-    int rc = t->first ? 0 : ERR_END;
-    while (rc == 0 && t->first && out->len - before < max)
+    int rc = w->first ? 0 : ERR_END;
+    while (rc == 0 && w->first && out->len - before < max)
         rc = tar_send_first(t, max - (out->len - before), out, err);
     return rc == 0 ? out->error : rc;
 }
 
-static bool tar_ready(const struct archive_writer *o)
+static bool tar_ready(const struct archive_writer *w)
 {
-    return ((const struct tar_archive_writer *)o)->first != NULL;
+    return w->first != NULL;
 }
 
-static int tar_close(struct archive_writer *o, struct buf *out, struct err *err)
+static int tar_close(struct archive_writer *w, struct buf *out, struct err *err)
 {
-    struct tar_archive_writer *t = (struct tar_archive_writer *)o;
+    struct tar_archive_writer *t = (struct tar_archive_writer *)w;
     (void)err;
-    assert(!t->first);
+    assert(!w->first);
     tar_finish(&t->tar, out);
     return out->error;
 }
 
-static void tar_free(struct archive_writer *o)
-{
-    struct tar_archive_writer *t = (struct tar_archive_writer *)o;
-    while (t->first) {
-        struct archive_writer_file *f = t->first;
-        t->first = f->next;
-        archive_writer_file_drop(f);
-    }
-    free(t);
-}
-
 static const struct archive_writer_ops tar_ops = {
-    tar_file_new, tar_file_write, tar_file_finish, tar_file_drop,
-    tar_send,     tar_ready,      tar_close,       tar_free,
+    .file_new = tar_file_new,
+    .write = tar_file_write,
+    .finish = tar_file_finish,
+    .drop = tar_file_drop,
+    .send = tar_send,
+    .ready = tar_ready,
+    .end = tar_close,
 };
 
 int archive_writer_tar_new(const char *spool_dir, struct disk_budget *budget, int64_t mtime_s,
@@ -270,12 +263,11 @@ int archive_writer_tar_new(const char *spool_dir, struct disk_budget *budget, in
         return -ENOMEM;
     *t = (struct tar_archive_writer){
         .base.ops = &tar_ops, .spool_dir = spool_dir, .budget = budget, .mtime_s = mtime_s};
-    t->last = &t->first;
     *ret = &t->base;
     return 0;
 }
 
-bool archive_writer_is_tar(const struct archive_writer *o)
+bool archive_writer_is_tar(const struct archive_writer *w)
 {
-    return o->ops == &tar_ops;
+    return w->ops == &tar_ops;
 }

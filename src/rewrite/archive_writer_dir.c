@@ -8,7 +8,6 @@
  *
  * At the end, `made` is renamed to the requested path. A run locks its directory, which
  * distinguishes it from those of killed processes.
- *
  */
 #include "rewrite/beneath.h"
 #include "base/write_all.h"
@@ -33,11 +32,10 @@ struct dir_archive_writer {
     bool force;
     int place_fd, run_fd, making_fd, made_fd; /* -1 if not open */
     char run[40];                             /* name of the run's own directory in `place` */
-    uint64_t files;
-    struct archive_writer_file *first, **last; /* with `force`: complete files, in order */
-};
+    uint64_t files;                           /* number of files so far */
+};                                            /* with `force`, the list has the complete files */
 
-static int failed(struct err *err, const char *what, const char *name, int number)
+static int set_failed(struct err *err, const char *what, const char *name, int number)
 {
     return err_set(err, -number, "cannot %s %s: %s", what, name, strerror(number));
 }
@@ -56,7 +54,7 @@ static int check_target(const struct dir_archive_writer *d, struct err *err)
     if (dir >= 0)
         close(dir);
     if (rc < 0)
-        return rc == -ENOENT ? 0 : failed(err, "access", d->path, -rc);
+        return rc == -ENOENT ? 0 : set_failed(err, "access", d->path, -rc);
     if (!d->force)
         return err_set_param(err, -EEXIST, "output",
                              "%s already exists; force=true replaces files in it", d->path);
@@ -65,14 +63,16 @@ static int check_target(const struct dir_archive_writer *d, struct err *err)
                : err_set_param(err, -ENOTDIR, "output", "%s is not a directory", d->path);
 }
 
-/* ---- a directory and all that is in it ------------------------------------------------------- */
+/* ---- removal --------------------------------------------------------------------------------- */
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
     (void)st, (void)flag, (void)ftw;
-    return remove(path), 0;
+    remove(path);
+    return 0;
 }
 
+/* Removes a directory with its content. */
 static void remove_tree(const char *place, const char *name)
 {
     struct buf path = {0};
@@ -102,22 +102,22 @@ void archive_writer_clean(const char *base)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int dir_file_new(struct archive_writer *o, struct err *err, struct archive_writer_file *f)
+static int dir_file_new(struct archive_writer *w, struct err *err, struct archive_writer_file *f)
 {
-    struct dir_archive_writer *d = (struct dir_archive_writer *)o;
+    struct dir_archive_writer *d = (struct dir_archive_writer *)w;
     char name[24];
     f->number = d->files++;
     num_format_u64(f->number, name);
-    f->fd = failpoint("outlet.make")
+    f->fd = failpoint("archive_writer.make")
                 ? -1
                 : openat(d->making_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return f->fd < 0 ? failed(err, "create", "a file in the output directory", errno) : 0;
+    return f->fd < 0 ? set_failed(err, "create", "a file in the output directory", errno) : 0;
 }
 
 static int dir_file_write(struct archive_writer_file *f, struct text data, struct err *err)
 {
-    int rc = failpoint("outlet.write") ? -errno : write_all(f->fd, data);
-    return rc ? failed(err, "write", "a file in the output directory", -rc) : 0;
+    int rc = failpoint("archive_writer.write") ? -errno : write_all(f->fd, data);
+    return rc ? set_failed(err, "write", "a file in the output directory", -rc) : 0;
 }
 
 static void dir_file_drop(struct archive_writer_file *f)
@@ -126,45 +126,35 @@ static void dir_file_drop(struct archive_writer_file *f)
         close(f->fd);
 }
 
-/* Without memory for its name, the file stays incomplete. */
-static int dir_file_finish(struct archive_writer_file *f, const char *name, struct err *err)
+static int dir_file_finish(struct archive_writer_file *f, struct err *err)
 {
     struct dir_archive_writer *d = (struct dir_archive_writer *)f->archive_writer;
     char number[24];
     num_format_u64(f->number, number);
-    if (!(f->name = strdup(name)))
-        return -ENOMEM;
-    if (failpoint("outlet.sync") || fsync(f->fd) < 0)
-        return failed(err, "write", name, errno);
+    if (failpoint("archive_writer.sync") || fsync(f->fd) < 0)
+        return set_failed(err, "write", f->name, errno);
     const char *last;
-    int into = beneath_parent(d->made_fd, name, true, &last);
+    int into = beneath_parent(d->made_fd, f->name, true, &last);
     if (into < 0)
-        return failed(err, "create", name, -into);
-    int rc = failpoint("outlet.finish")
+        return set_failed(err, "create", f->name, -into);
+    int rc = failpoint("archive_writer.finish")
                  ? -1
                  : renameat2(d->making_fd, number, into, last, RENAME_NOREPLACE);
-    /* this file system does not support RENAME_NOREPLACE; names are unique */
+    /* This file system does not support RENAME_NOREPLACE; names are unique. */
     if (rc < 0 && errno == EINVAL)
         rc = renameat(d->making_fd, number, into, last);
     if (rc < 0)
-        rc = failed(err, "create", name, errno);
+        rc = set_failed(err, "create", f->name, errno);
     close(into);
     if (rc < 0)
         return rc;
     close(f->fd);
     f->fd = -1;
-    if (!d->force)
-        return archive_writer_file_drop(f), 0;
-    f->next = NULL;
-    *d->last = f;
-    d->last = &f->next;
+    if (d->force)
+        archive_writer_add_file(&d->base, f);
+    else
+        archive_writer_file_drop(f);
     return 0;
-}
-
-static int dir_send(struct archive_writer *o, size_t max, struct buf *out, struct err *err)
-{
-    (void)o, (void)max, (void)out, (void)err;
-    return ERR_END;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -176,7 +166,7 @@ static int replace_file(const struct dir_archive_writer *d, int target, const ch
     int from = beneath_parent(d->made_fd, name, false, &last);
     int into = from < 0 ? from : beneath_parent(target, name, true, &last);
     int rc = into < 0 ? into : 0;
-    if (rc == 0 && (failpoint("outlet.replace") || renameat(from, last, into, last) < 0))
+    if (rc == 0 && (failpoint("archive_writer.replace") || renameat(from, last, into, last) < 0))
         rc = -errno;
     if (rc == 0)
         fsync(into);
@@ -193,10 +183,10 @@ static int replace_all(const struct dir_archive_writer *d, int parent, const cha
 {
     int target = beneath_dir(parent, text_of(last), false), rc = 0;
     if (target < 0)
-        return failed(err, "open", d->path, -target);
-    for (const struct archive_writer_file *f = d->first; f && rc == 0; f = f->next)
+        return set_failed(err, "open", d->path, -target);
+    for (const struct archive_writer_file *f = d->base.first; f && rc == 0; f = f->next)
         if ((rc = replace_file(d, target, f->name)) < 0)
-            failed(err, "replace", f->name, -rc);
+            set_failed(err, "replace", f->name, -rc);
     close(target);
     return rc;
 }
@@ -204,7 +194,7 @@ static int replace_all(const struct dir_archive_writer *d, int parent, const cha
 static int rename_new(const struct dir_archive_writer *d, int parent, const char *last)
 {
     struct stat st;
-    if (!failpoint("outlet.rename") &&
+    if (!failpoint("archive_writer.rename") &&
         renameat2(d->run_fd, "made", parent, last, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL)
@@ -222,42 +212,37 @@ static int move_made(const struct dir_archive_writer *d, struct err *err)
     const char *last;
     int parent = beneath_parent(d->place_fd, d->path, true, &last);
     if (parent < 0)
-        return failed(err, "create", d->path, -parent);
+        return set_failed(err, "create", d->path, -parent);
     syncfs(d->made_fd); /* names of files and directories; their bytes are on the disk already */
     int rc = rename_new(d, parent, last);
     if (rc == -EEXIST && d->force)
         rc = replace_all(d, parent, last, err);
     else if (rc < 0)
-        failed(err, "create", d->path, -rc);
+        set_failed(err, "create", d->path, -rc);
     if (rc == 0)
         fsync(parent);
     close(parent);
     return rc;
 }
 
-static int dir_end(struct archive_writer *o, struct buf *out, struct err *err)
+static int dir_end(struct archive_writer *w, struct buf *out, struct err *err)
 {
-    struct dir_archive_writer *d = (struct dir_archive_writer *)o;
+    struct dir_archive_writer *d = (struct dir_archive_writer *)w;
     (void)out;
-    size_t there = beneath_existing_len(d->place_fd, d->path);
+    size_t existing_len = beneath_existing_len(d->place_fd, d->path);
     int rc = move_made(d, err);
     if (rc < 0)
-        beneath_remove_empty(d->place_fd, d->path, there);
-    failpoint("outlet.end");
+        beneath_remove_empty(d->place_fd, d->path, existing_len);
+    failpoint("archive_writer.end");
     remove_tree(d->place, d->run); /* before the end is reported: then only the output is left */
     d->run[0] = '\0';
     return rc;
 }
 
-static void dir_free(struct archive_writer *o)
+static void dir_done(struct archive_writer *w)
 {
-    struct dir_archive_writer *d = (struct dir_archive_writer *)o;
+    struct dir_archive_writer *d = (struct dir_archive_writer *)w;
     const int fds[] = {d->made_fd, d->making_fd, d->place_fd};
-    while (d->first) {
-        struct archive_writer_file *f = d->first;
-        d->first = f->next;
-        archive_writer_file_drop(f);
-    }
     for (size_t i = 0; i < 3; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -267,18 +252,22 @@ static void dir_free(struct archive_writer *o)
         close(d->run_fd); /* releases the lock, too */
     free(d->place);
     free(d->path);
-    free(d);
 }
 
 static const struct archive_writer_ops dir_ops = {
-    dir_file_new, dir_file_write, dir_file_finish, dir_file_drop, dir_send, NULL, dir_end, dir_free,
+    .file_new = dir_file_new,
+    .write = dir_file_write,
+    .finish = dir_file_finish,
+    .drop = dir_file_drop,
+    .end = dir_end,
+    .done = dir_done,
 };
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 static int make_and_open(int at, const char *name)
 {
-    if (failpoint("outlet.run") || mkdirat(at, name, 0777) < 0)
+    if (failpoint("archive_writer.run") || mkdirat(at, name, 0777) < 0)
         return -1;
     int fd = beneath_dir(at, text_of(name), false);
     errno = fd < 0 ? -fd : errno;
@@ -291,7 +280,7 @@ static int begin_run(struct dir_archive_writer *d, struct err *err)
     char name[sizeof d->run];
     d->place_fd = open(d->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->place_fd < 0)
-        return failed(err, "open", "the output directory", errno);
+        return set_failed(err, "open", "the output directory", errno);
     int rc = check_target(d, err);
     if (rc < 0)
         return rc;
@@ -300,27 +289,23 @@ static int begin_run(struct dir_archive_writer *d, struct err *err)
     snprintf(name, sizeof name, ARCHIVE_WRITER_PREFIX "%016llx", (unsigned long long)number);
     d->run_fd = make_and_open(d->place_fd, name);
     if (d->run_fd < 0)
-        return failed(err, "write to", "the output directory", errno);
+        return set_failed(err, "write to", "the output directory", errno);
     memcpy(d->run, name, sizeof name);
-    flock(d->run_fd,
-          LOCK_EX | LOCK_NB); /* without support for locks, no directory is considered dead */
+    /* Without support for locks, no directory is considered to be of a killed process. */
+    flock(d->run_fd, LOCK_EX | LOCK_NB);
     d->making_fd = make_and_open(d->run_fd, "making");
     if (d->making_fd >= 0)
         d->made_fd = make_and_open(d->run_fd, "made");
-    return d->made_fd < 0 ? failed(err, "write to", "the output directory", errno) : 0;
+    return d->made_fd < 0 ? set_failed(err, "write to", "the output directory", errno) : 0;
 }
 
 int archive_writer_dir_new(const char *base, const char *path, bool force, struct err *err,
                            struct archive_writer **ret)
 {
-    int rc =
-        path_is_safe_below(text_of(path), false)
-            ? 0
-            : err_set_param(err, ERR_PARAM, "output",
-                            "`output` must be a path below the output directory, without empty "
-                            "parts, `.`, `..` and names that start with " ARCHIVE_WRITER_PREFIX);
-    if (rc < 0)
-        return rc;
+    if (!path_is_safe_below(text_of(path), false))
+        return err_set_param(err, ERR_PARAM, "output",
+                             "`output` must be a path below the output directory, without empty "
+                             "parts, `.`, `..` and names that start with " ARCHIVE_WRITER_PREFIX);
     struct dir_archive_writer *d = calloc(1, sizeof *d);
     if (!d)
         return -ENOMEM;
@@ -332,10 +317,10 @@ int archive_writer_dir_new(const char *base, const char *path, bool force, struc
                                      .run_fd = -1,
                                      .making_fd = -1,
                                      .made_fd = -1};
-    d->last = &d->first;
-    rc = d->place && d->path ? begin_run(d, err) : -ENOMEM;
+    int rc = d->place && d->path ? begin_run(d, err) : -ENOMEM;
     if (rc < 0)
-        return dir_free(&d->base), rc;
-    *ret = &d->base;
-    return 0;
+        archive_writer_free(&d->base);
+    else
+        *ret = &d->base;
+    return rc;
 }

@@ -41,7 +41,8 @@ static int open_part(int at, struct text part, bool make)
     if (rc == 0) {
         memcpy(name, part.ptr, part.len);
         name[part.len] = '\0';
-        if (make && (failpoint("outlet.folder") || mkdirat(at, name, 0777) < 0) && errno != EEXIST)
+        if (make && (failpoint("archive_writer.folder") || mkdirat(at, name, 0777) < 0) &&
+            errno != EEXIST)
             rc = -errno;
     }
     rc = rc < 0 ? rc : open_dir(at, name);
@@ -69,7 +70,7 @@ int beneath_parent(int at, const char *path, bool make, const char **ret_last)
 
 size_t beneath_existing_len(int at, const char *path)
 {
-    size_t there = 0;
+    size_t len = 0;
 
     for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
         int fd = beneath_dir(at, (struct text){path, (size_t)(s - path)}, false);
@@ -77,12 +78,12 @@ size_t beneath_existing_len(int at, const char *path)
         if (fd < 0)
             break;
         close(fd);
-        there = (size_t)(s - path);
+        len = (size_t)(s - path);
     }
-    return there;
+    return len;
 }
 
-void beneath_remove_empty(int at, const char *path, size_t there)
+void beneath_remove_empty(int at, const char *path, size_t existing_len)
 {
     size_t len = strlen(path);
     int dir = 0;
@@ -92,7 +93,7 @@ void beneath_remove_empty(int at, const char *path, size_t there)
         char name[PATH_MAX];
 
         len = slash ? (size_t)(slash - path) : 0;
-        if (len <= there || len >= sizeof(name))
+        if (len <= existing_len || len >= sizeof(name))
             return;
         memcpy(name, path, len);
         name[len] = '\0';

@@ -18,8 +18,9 @@ int beneath_parent(int at, const char *path, bool make, const char **ret_last);
 /* Returns the length of the part of the path whose directories exist: beneath_parent() would create
  * the others. */
 size_t beneath_existing_len(int at, const char *path);
-/* Removes the directories of a path beyond the first `there` bytes, as far as they are empty. */
-void beneath_remove_empty(int at, const char *path, size_t there);
+/* Removes the directories of a path beyond the first `existing_len` bytes, as far as they are
+ * empty. */
+void beneath_remove_empty(int at, const char *path, size_t existing_len);
 /* Opens a regular file for reading; returns -ENOENT for others. */
 int beneath_file(int at, const char *path);
 

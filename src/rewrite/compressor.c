@@ -9,10 +9,11 @@
 #include <string.h>
 
 enum {
-    MEMBER_MAX = COMPRESSOR_MEMBER + TRACE_LINE_MAX +
-                 (1 << 16), /* longer than any line, even a repaired one */
-    WAITING_PIECES = 64,    /* for each thread: small files ... */
-    WAITING_MAX = 256,      /* ... and each file is open */
+    /* bytes of text; the line that completes a member fits, even a repaired one */
+    MEMBER_MAX = COMPRESSOR_MEMBER_BYTES + TRACE_LINE_MAX + (1 << 16),
+    /* pieces in the queue for each thread, of small files; and in all, because each file is open */
+    WAITING_PIECES = 64,
+    WAITING_MAX = 256,
     THREAD_BYTES = 3 << 20, /* memory of a thread: tables, and space for its output */
 };
 
@@ -36,12 +37,12 @@ static int reserve_text(struct compressor_file *f, size_t more)
 
 /* Returns the number of threads that a quarter of the request's memory allows, with the text that
  * waits for them. */
-static unsigned threads_of(const struct pool *pool, const struct budget *budget)
+static unsigned threads_allowed(const struct pool *pool, const struct budget *budget)
 {
     unsigned threads = pool ? pool_threads(pool) + 1 : 1;
     if (!budget || !budget->memory_limit)
         return threads;
-    size_t max = budget->memory_limit / 4 / (THREAD_BYTES + 2 * COMPRESSOR_WAITING);
+    size_t max = budget->memory_limit / 4 / (THREAD_BYTES + 2 * COMPRESSOR_WAITING_BYTES);
     return threads < max ? threads : max ? (unsigned)max : 1;
 }
 
@@ -55,7 +56,7 @@ int compressor_new(struct pool *pool, struct archive_writer *archive_writer,
     p->archive_writer = archive_writer;
     p->options = *options;
     p->charge.budget = options->budget;
-    p->threads = threads_of(pool, options->budget);
+    p->threads = threads_allowed(pool, options->budget);
     p->pieces = p->threads * WAITING_PIECES;
     if (p->pieces > WAITING_MAX)
         p->pieces = p->threads < WAITING_MAX ? WAITING_MAX : p->threads;
@@ -63,9 +64,10 @@ int compressor_new(struct pool *pool, struct archive_writer *archive_writer,
     if (rc == 0 && !is_plain(options))
         rc = charge_add(&p->charge, (size_t)p->threads * THREAD_BYTES);
     if (rc < 0)
-        return compressor_free(p), rc;
-    *ret = p;
-    return 0;
+        compressor_free(p);
+    else
+        *ret = p;
+    return rc;
 }
 
 void compressor_free(struct compressor *p)
@@ -86,9 +88,10 @@ int compressor_open(struct compressor *p, struct err *err, struct compressor_fil
     hasher_begin(&f->hasher, 0);
     int rc = archive_writer_file_new(p->archive_writer, err, &f->out);
     if (rc < 0)
-        return compressor_file_free(f), rc;
-    *ret = f;
-    return 0;
+        compressor_file_free(f);
+    else
+        *ret = f;
+    return rc;
 }
 
 void compressor_drop(struct compressor_file *f)
@@ -105,12 +108,15 @@ uint64_t compressor_text_bytes(const struct compressor_file *f)
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
-/* Returns the text of the file so far as a piece; `name`: see struct compressor_piece. */
+/* Returns a *new* piece, which owns the text of the file so far; NULL without memory. `name`: see
+ * struct compressor_piece. */
 static struct compressor_piece *piece_new(struct compressor_file *f, const char *name)
 {
     struct compressor_piece *piece = calloc(1, sizeof *piece);
-    if (!piece || (name && !(piece->name = strdup(name))))
-        return free(piece), NULL;
+    if (!piece || (name && !(piece->name = strdup(name)))) {
+        free(piece);
+        return NULL;
+    }
     piece->file = f;
     piece->text = f->text;
     piece->text_len = f->text.len;
@@ -120,11 +126,11 @@ static struct compressor_piece *piece_new(struct compressor_file *f, const char 
     return piece;
 }
 
-/* Returns how much of the text belongs to the current member; *ret_whole: that completes it. */
+/* Returns the bytes of the text that belong to the current member; *ret_whole: they complete it. */
 static size_t part_of_member(const struct compressor_file *f, struct text text, bool *ret_whole)
 {
     size_t have = f->text.len,
-           from = have + 1 < COMPRESSOR_MEMBER ? COMPRESSOR_MEMBER - 1 - have : 0;
+           from = have + 1 < COMPRESSOR_MEMBER_BYTES ? COMPRESSOR_MEMBER_BYTES - 1 - have : 0;
     size_t max = MEMBER_MAX - have < text.len ? MEMBER_MAX - have : text.len;
     const char *end = from < max ? memchr(text.ptr + from, '\n', max - from) : NULL;
     *ret_whole = end || have + max == MEMBER_MAX;
@@ -157,11 +163,14 @@ int compressor_finish(struct compressor_file *f, const char *name, uint64_t *ret
 {
     if (is_plain(&f->compressor->options)) {
         int rc = compressor_file_finish(f, name, ret_bytes, ret_hash, err);
-        return compressor_file_free(f), rc;
+        compressor_file_free(f);
+        return rc;
     }
     struct compressor_piece *last = piece_new(f, name);
-    if (!last)
-        return compressor_drop(f), -ENOMEM;
+    if (!last) {
+        compressor_drop(f);
+        return -ENOMEM;
+    }
     last->ret_bytes = ret_bytes;
     last->ret_hash = ret_hash;
     return compressor_queue_add(f->compressor, last, err);

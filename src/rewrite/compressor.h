@@ -6,8 +6,9 @@
 
 #include <pthread.h>
 
-#define COMPRESSOR_MEMBER (1u << 20)  /* bytes of text, continued to the end of the line */
-#define COMPRESSOR_WAITING (2u << 20) /* bytes of text that wait, for each thread */
+/* bytes of text after which a member ends, at the end of the line */
+#define COMPRESSOR_MEMBER_BYTES (1u << 20)
+#define COMPRESSOR_WAITING_BYTES (2u << 20) /* bytes of text in the queue, for each thread */
 
 /* The text of a future member. A piece with `name` is the last one of its file: it owns `file`, and
  * piece_free frees both. */
@@ -54,7 +55,7 @@ struct compressor_file {
     struct hasher hasher;
 };
 
-/* ---- compressor_file.c ----------------------------------------------------------------------- */
+/* ---- compressor_queue.c ---------------------------------------------------------------------- */
 
 /* Appends bytes to the file, and to its hash. In the caller's thread, in the order of the file. */
 int compressor_file_write(struct compressor_file *f, struct text bytes, struct err *err);
@@ -65,12 +66,10 @@ int compressor_file_finish(struct compressor_file *f, const char *name, uint64_t
 /* Drops the file if it was not passed on. NULL-safe. */
 void compressor_file_free(struct compressor_file *f);
 
-/* ---- compressor_queue.c ---------------------------------------------------------------------- */
-
 /* Makes an empty queue, without jobs. */
 int compressor_queue_init(struct compressor *p);
-/* Appends a piece, and takes it; writes pieces that are done. Compresses in the calling thread if
- * too many wait. */
+/* Appends a piece, which becomes owned by the queue; writes pieces that are done. Compresses in the
+ * calling thread if too many wait. */
 int compressor_queue_add(struct compressor *p, struct compressor_piece *piece, struct err *err);
 /* Removes the pieces of a file (NULL: all) from the queue. */
 void compressor_queue_remove(struct compressor *p, const struct compressor_file *f);

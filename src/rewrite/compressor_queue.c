@@ -34,6 +34,36 @@ static void drop_reference(struct compressor *p)
     }
 }
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+void compressor_file_free(struct compressor_file *f)
+{
+    if (!f)
+        return;
+    archive_writer_file_drop(f->out);
+    buf_done(&f->text);
+    charge_done(&f->charge);
+    free(f);
+}
+
+int compressor_file_write(struct compressor_file *f, struct text bytes, struct err *err)
+{
+    hasher_add(&f->hasher, bytes.ptr, bytes.len);
+    return archive_writer_file_write(f->out, bytes, err);
+}
+
+int compressor_file_finish(struct compressor_file *f, const char *name, uint64_t *ret_bytes,
+                           struct hash128 *ret_hash, struct err *err)
+{
+    struct archive_writer_file *out = f->out;
+    if (ret_bytes)
+        *ret_bytes = archive_writer_file_size(out);
+    if (ret_hash)
+        *ret_hash = hasher_end(&f->hasher);
+    f->out = NULL;
+    return archive_writer_file_finish(out, name, err);
+}
+
 /* ---- one piece ------------------------------------------------------------------------------- */
 
 static void piece_free(struct compressor_piece *piece)
@@ -47,7 +77,8 @@ static void piece_free(struct compressor_piece *piece)
     free(piece);
 }
 
-static struct gzip_encoder *take_encoder(struct compressor *p)
+/* Removes an encoder from the idle ones, or returns a *new* one; NULL without memory. */
+static struct gzip_encoder *idle_encoder(struct compressor *p)
 {
     struct gzip_encoder *encoder = NULL;
     pthread_mutex_lock(&p->lock);
@@ -79,7 +110,7 @@ static int compress_piece(struct compressor *p, struct compressor_piece *piece)
         piece->text = (struct buf){0};
         return 0;
     }
-    struct gzip_encoder *encoder = take_encoder(p);
+    struct gzip_encoder *encoder = idle_encoder(p);
     if (!encoder)
         return -ENOMEM;
     int rc = gzip_encoder_member(encoder, text, &piece->out);
@@ -122,7 +153,7 @@ static bool compress_next(struct compressor *p)
     return true;
 }
 
-/* A job of the pool. It may run after the compressor was left: then there is nothing to do. */
+/* A job of the pool. It may run after compressor_queue_leave: then there is nothing to do. */
 static void run_job(void *arg)
 {
     struct compressor *p = arg;
@@ -145,7 +176,7 @@ static void start_jobs(struct compressor *p)
             return;
         p->jobs++;
         p->references++;
-        bytes -= bytes < COMPRESSOR_MEMBER ? bytes : COMPRESSOR_MEMBER;
+        bytes -= bytes < COMPRESSOR_MEMBER_BYTES ? bytes : COMPRESSOR_MEMBER_BYTES;
     }
 }
 
@@ -205,7 +236,7 @@ int compressor_queue_add(struct compressor *p, struct compressor_piece *piece, s
     p->todo = p->todo ? p->todo : piece;
     p->todo_bytes += piece->text_len;
     pthread_mutex_unlock(&p->lock);
-    return write_done(p, p->pieces, (size_t)p->threads * COMPRESSOR_WAITING, err);
+    return write_done(p, p->pieces, (size_t)p->threads * COMPRESSOR_WAITING_BYTES, err);
 }
 
 int compressor_flush(struct compressor *p, struct err *err)

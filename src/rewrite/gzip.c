@@ -41,8 +41,10 @@ struct gzip_encoder *gzip_encoder_new(int level)
     if (level == 1)
         return p;
 #endif
-    if (!(p->deflate = libdeflate_alloc_compressor(levels[level])))
-        return free(p), NULL;
+    if (!(p->deflate = libdeflate_alloc_compressor(levels[level]))) {
+        free(p);
+        return NULL;
+    }
 #endif
     return p;
 }
@@ -58,7 +60,7 @@ void gzip_encoder_free(struct gzip_encoder *p)
 
 /* Each returns the number of bytes written, 0 on failure. */
 #ifdef HAVE_ISAL
-static size_t encode_isal(struct gzip_encoder *p, struct text text, char *out, size_t room)
+static size_t encode_isal(struct gzip_encoder *p, struct text text, char *out, size_t size)
 {
     struct isal_zstream z;
     isal_deflate_stateless_init(&z);
@@ -71,12 +73,12 @@ static size_t encode_isal(struct gzip_encoder *p, struct text text, char *out, s
     z.next_in = (uint8_t *)(uintptr_t)text.ptr;
     z.avail_in = (uint32_t)text.len;
     z.next_out = (uint8_t *)out;
-    z.avail_out = (uint32_t)room;
+    z.avail_out = (uint32_t)size;
     return isal_deflate_stateless(&z) == COMP_OK ? z.total_out : 0;
 }
 #endif
 
-static size_t encode_zlib(int level, struct text text, char *out, size_t room)
+static size_t encode_zlib(int level, struct text text, char *out, size_t size)
 {
     z_stream z = {0};
     if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -84,25 +86,25 @@ static size_t encode_zlib(int level, struct text text, char *out, size_t room)
     z.next_in = (Bytef *)(uintptr_t)text.ptr;
     z.avail_in = (uInt)text.len;
     z.next_out = (Bytef *)out;
-    z.avail_out = (uInt)room;
+    z.avail_out = (uInt)size;
     int rc = deflate(&z, Z_FINISH);
     size_t made = rc == Z_STREAM_END ? z.total_out : 0;
     deflateEnd(&z);
     return made;
 }
 
-static size_t compress_member(struct gzip_encoder *p, struct text text, char *out, size_t room)
+static size_t compress_member(struct gzip_encoder *p, struct text text, char *out, size_t size)
 {
     size_t made = 0;
 #ifdef HAVE_LIBDEFLATE
     if (p->deflate)
-        made = libdeflate_gzip_compress(p->deflate, text.ptr, text.len, out, room);
+        made = libdeflate_gzip_compress(p->deflate, text.ptr, text.len, out, size);
 #endif
 #ifdef HAVE_ISAL
     if (!made && p->level == 1)
-        made = encode_isal(p, text, out, room);
+        made = encode_isal(p, text, out, size);
 #endif
-    return made ? made : encode_zlib(p->level, text, out, room);
+    return made ? made : encode_zlib(p->level, text, out, size);
 }
 
 /* Stored blocks are the worst case; zlib may make them of 16 KiB, with 5 bytes each. */
@@ -113,8 +115,9 @@ static size_t size_bound(size_t len)
 
 int gzip_encoder_member(struct gzip_encoder *p, struct text text, struct buf *out)
 {
-    char *room = buf_reserve(out, size_bound(text.len));
-    size_t made = room ? compress_member(p, text, room, size_bound(text.len)) : 0;
+    size_t bound = size_bound(text.len);
+    char *to = buf_reserve(out, bound);
+    size_t made = to ? compress_member(p, text, to, bound) : 0;
     out->len += made;
     return made ? 0 : -ENOMEM;
 }
@@ -122,10 +125,10 @@ int gzip_encoder_member(struct gzip_encoder *p, struct text text, struct buf *ou
 int gunzip_member(struct text member, size_t len, struct buf *out)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)member.ptr, .avail_in = (uInt)member.len};
-    char *room = buf_reserve(out, len + 1);
-    if (!room || inflateInit2(&z, 15 + 16) != Z_OK)
+    char *to = buf_reserve(out, len + 1);
+    if (!to || inflateInit2(&z, 15 + 16) != Z_OK)
         return -ENOMEM;
-    z.next_out = (Bytef *)room;
+    z.next_out = (Bytef *)to;
     z.avail_out = (uInt)len + 1;
     int rc = inflate(&z, Z_FINISH);
     bool whole = rc == Z_STREAM_END && z.total_out == len && !z.avail_in;
@@ -136,8 +139,10 @@ int gunzip_member(struct text member, size_t len, struct buf *out)
 
 int gzip_text(struct text text, int level, struct buf *out)
 {
-    if (!level)
-        return buf_text(out, text), out->error;
+    if (!level) {
+        buf_text(out, text);
+        return out->error;
+    }
     struct gzip_encoder *p = gzip_encoder_new(level);
     int rc = p ? gzip_encoder_member(p, text, out) : -ENOMEM;
     gzip_encoder_free(p);

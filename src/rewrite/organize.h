@@ -1,29 +1,28 @@
 /* organize.h - declarations that the parts of /organize share: targets, their files, and the
- * description of these in sidecar and manifest. */
+ * description of these in the sidecar. */
 #ifndef DFTRACERD_REWRITE_ORGANIZE_H
 #define DFTRACERD_REWRITE_ORGANIZE_H
 
 #include "dftracerd/share.h"
 #include "dftracerd/vec.h"
 #include "rewrite/provenance.h"
+#include "rewrite/transform.h"
 
 #define ORGANIZE_REST "_rest"
 
-/* A file of a target. Its bytes and hash are known after the compressor has written it. */
 struct organize_file {
-    char *path;
-    uint64_t lines, events, text_bytes, bytes; /* lines: lines from sources */
-    struct hash128 hash;
+    struct transform_file base; /* lines: lines from sources */
+    uint64_t events;
     struct buf added;       /* pairs: number of lines from sources, number of added lines */
     struct charge charge;   /* for `added` */
-    uint64_t since, adding; /* the last pair, which is not in `added` yet */
+    uint64_t since, adding; /* the last pair: it is not in `added` yet, and more may be added */
 };
 /* Receives the objects of a group of the request, or the rest. */
 struct organize_target {
-    char *name;
-    char *query; /* NULL for the rest */
+    const char *name;
+    const char *query; /* NULL for the rest */
     bool dropped;
-    struct compressor_file *compressor; /* the current file; NULL if there is none */
+    struct organize_file *file; /* the current one, or NULL */
     VEC(struct organize_file *) files;
     uint64_t lines, events;
 };
@@ -37,10 +36,9 @@ struct organize_source {
 };
 
 struct organize {
+    struct transform base;
     const struct query_env *env;
     struct snapshot *snapshot;
-    struct archive_writer *archive_writer;
-    struct charge charge; /* for the list of files */
     struct query *all, **queries;
     size_t query_count;
     struct sharing *sharing;
@@ -48,7 +46,7 @@ struct organize {
     struct provenance_writer *provenance;
     struct organize_target *targets; /* groups, then the rest */
     uint32_t target_count;
-    char *name;
+    const char *name;
     int level;
     uint64_t chunk_bytes;
     struct organize_source *sources;
@@ -60,12 +58,10 @@ struct organize {
     struct intern *literals;
     const struct index_file **unread; /* selected files without text */
     size_t unread_count;
-    struct buf manifest;
     struct {
         unsigned version;
         const char *tool, *provenance;
-        bool complete;
-    } head; /* first members of the manifest */
+    } head; /* constant members of the manifest */
     uint64_t provenance_bytes;
     struct hash128 provenance_hash;
 };
@@ -76,8 +72,7 @@ int organize_copy_options(struct organize *o, const struct organize_options *opt
                           struct err *err);
 /* Opens `all` and the queries of the groups, and lists the sources. */
 int organize_open_queries(struct organize *o, const struct selection *s,
-                          const struct organize_options *options, struct budget *budget,
-                          struct err *err);
+                          const struct organize_options *options, struct err *err);
 /* organize_trace.c: writes the records of the sidecar. */
 /* Begins the sidecar, and writes its targets. */
 int organize_sidecar_begin(struct organize *o, struct err *err);
@@ -85,13 +80,8 @@ int organize_sidecar_begin(struct organize *o, struct err *err);
 int organize_sidecar_source(struct organize *o, uint32_t file);
 /* Records that text of the source goes to a target. */
 int organize_sidecar_share(struct organize *o, const struct share *s);
-/* Records lines that were added to the file and are in no source. */
-void organize_sidecar_added(struct organize_file *f, uint64_t lines);
 /* Records lines from a source. */
 void organize_sidecar_lines(struct organize_file *f, uint64_t lines);
 /* Writes the records of all files, and ends the sidecar. */
 int organize_sidecar_end(struct organize *o, struct err *err);
-/* organize_manifest.c: writes the manifest to o->manifest, and as the last file. */
-int organize_write_manifest(struct organize *o, struct err *err);
-
 #endif

@@ -1,15 +1,14 @@
 /* organize_manifest.c - manifest.json: the files, where their lines came from, and what could not
  * be read. */
-#include "rewrite/manifest.h"
 #include "rewrite/organize.h"
 
 /* ---- targets: groups and the rest ------------------------------------------------------------ */
 
 #define OBJECT struct organize_file
 static const struct member file_members[] = {
-    MEMBER("path", path),   MEMBER("events", events),
-    MEMBER("lines", lines), MEMBER("text_bytes", text_bytes),
-    MEMBER("bytes", bytes), MEMBER_HASH("xxh128", hash),
+    MEMBER("path", base.name),   MEMBER("events", events),
+    MEMBER("lines", base.lines), MEMBER("text_bytes", base.text_bytes),
+    MEMBER("bytes", base.bytes), MEMBER_HASH("xxh128", base.hash),
 };
 static const struct object_type file_type = {NULL, MEMBERS(file_members)};
 #undef OBJECT
@@ -92,7 +91,7 @@ static const struct object_type provenance_type = {NULL, MEMBERS(provenance_memb
 static const struct member members[] = {
     MEMBER("version", head.version),
     MEMBER("tool", head.tool),
-    MEMBER("complete", head.complete),
+    MEMBER("complete", base.complete),
     MEMBER("chunk_size", chunk_bytes),
     MEMBER_OBJECTS("groups", targets, target_count, &target_type),
     MEMBER_OBJECTS("sources", sources, source_count, &source_type),
@@ -102,13 +101,3 @@ static const struct member members[] = {
 };
 const struct object_type organized_type = {"Organized", MEMBERS(members), .help = "manifest.json"};
 #undef OBJECT
-
-int organize_write_manifest(struct organize *o, struct err *err)
-{
-    o->head.version = 2;
-    o->head.tool = "dftracerd organize";
-    o->head.provenance = PROVENANCE_NAME;
-    o->head.complete = query_complete(o->all);
-    int rc = format_object(&organized_type, o, true, &o->manifest);
-    return rc == ERR_END ? manifest_put(o->archive_writer, MANIFEST_NAME, &o->manifest, err) : rc;
-}

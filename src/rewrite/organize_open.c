@@ -62,25 +62,21 @@ int organize_copy_options(struct organize *o, const struct organize_options *opt
     int rc = check_groups(options, err);
     if (rc < 0)
         return rc;
-    o->target_count = (uint32_t)options->group_count + 1;
-    o->targets = calloc(o->target_count, sizeof(*o->targets));
-    o->name = strdup(options->name);
-    if (!o->targets || !o->name)
-        return -ENOMEM;
+    struct arena *a = &o->base.arena;
+    uint32_t count = (uint32_t)options->group_count + 1;
+    o->name = arena_strdup(a, text_of(options->name));
+    o->targets = arena_alloc(a, count * sizeof(*o->targets));
+    o->target_count = o->targets ? count : 0;
     for (uint32_t i = 0; i < o->target_count; i++) {
-        bool rest = i + 1 == o->target_count;
+        bool rest = i + 1 == count;
         struct organize_target *t = &o->targets[i];
-        t->name = strdup(rest ? ORGANIZE_REST : options->groups[i].name);
-        if (!rest)
-            t->query = strndup(options->groups[i].query.ptr ? options->groups[i].query.ptr : "",
-                               options->groups[i].query.len);
-        if (!t->name || (!rest && !t->query))
-            return -ENOMEM;
+        t->name = arena_strdup(a, text_of(rest ? ORGANIZE_REST : options->groups[i].name));
+        t->query = rest ? NULL : arena_strdup(a, options->groups[i].query);
         t->dropped = rest && options->drop_rest;
     }
     o->level = options->level;
     o->chunk_bytes = options->chunk_bytes;
-    return 0;
+    return a->error;
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -109,7 +105,7 @@ static int check_group_query(const struct organize_target *t, struct err *err)
 /* Opens (query of the request) and (query of the group). Each of them has been parsed by itself,
  * so parentheses cannot change what they mean. */
 static int open_group_query(struct organize *o, size_t i, const struct selection *s,
-                            struct budget *budget, struct err *err)
+                            struct err *err)
 {
     struct selection own = *s;
     struct buf both = {0};
@@ -128,7 +124,7 @@ static int open_group_query(struct organize *o, size_t i, const struct selection
     buf_puts(&both, alone ? "" : ")");
     own.query = (struct text){both.data, both.len};
     rc = both.error;
-    rc = rc < 0 ? rc : query_open(o->env, o->snapshot, &own, budget, err, &o->queries[i]);
+    rc = rc < 0 ? rc : query_open(o->env, o->snapshot, &own, o->base.budget, err, &o->queries[i]);
     if (rc == 0)
         o->query_count = i + 1;
     buf_done(&both);
@@ -141,10 +137,10 @@ static int list_sources(struct organize *o)
     const uint32_t *files;
     size_t count = query_files(o->all, &files);
 
-    o->sources = calloc(count + 1, sizeof(*o->sources));
-    o->unread = calloc(count + 1, sizeof(*o->unread));
-    if (!o->sources || !o->unread)
-        return -ENOMEM;
+    o->sources = arena_alloc(&o->base.arena, count * sizeof(*o->sources));
+    o->unread = arena_alloc(&o->base.arena, count * sizeof(*o->unread));
+    if (o->base.arena.error)
+        return o->base.arena.error;
     for (size_t i = 0; i < count; i++) {
         const struct index_file *f = snapshot_file(o->snapshot, files[i]);
         if (index_file_is_unread(f))
@@ -160,8 +156,7 @@ static int list_sources(struct organize *o)
 }
 
 int organize_open_queries(struct organize *o, const struct selection *s,
-                          const struct organize_options *options, struct budget *budget,
-                          struct err *err)
+                          const struct organize_options *options, struct err *err)
 {
     struct selection all; /* every line of the files, with metadata: each goes to some target */
     struct buf ignored = {0};
@@ -176,10 +171,10 @@ int organize_open_queries(struct organize *o, const struct selection *s,
     all.file_count = s->file_count;
     all.not_recursive = s->not_recursive;
     all.phases = PHASE_ANY;
-    rc = rc < 0 ? rc : query_open(o->env, o->snapshot, &all, budget, err, &o->all);
-    o->queries = calloc(options->group_count + 1, sizeof(*o->queries));
+    rc = rc < 0 ? rc : query_open(o->env, o->snapshot, &all, o->base.budget, err, &o->all);
+    o->queries = arena_alloc(&o->base.arena, options->group_count * sizeof(*o->queries));
     rc = rc == 0 && !o->queries ? -ENOMEM : rc;
     for (size_t i = 0; i < options->group_count && rc == 0; i++)
-        rc = open_group_query(o, i, s, budget, err);
+        rc = open_group_query(o, i, s, err);
     return rc < 0 ? rc : list_sources(o);
 }

@@ -40,9 +40,9 @@ static void end_run(struct organize *o)
 
     if (!o->run_lines)
         return;
-    varint_put(&o->runs, (o->run_lines - 1) * kinds + o->run_what);
+    rec_put_u(&o->runs, (o->run_lines - 1) * kinds + o->run_what);
     if (o->run_what == o->target_count)
-        varint_put(&o->runs, o->run_literal);
+        rec_put_u(&o->runs, o->run_literal);
     o->run_lines = 0;
     if (o->runs.len >= RECORD_BYTES)
         put_runs(o);
@@ -105,7 +105,7 @@ int organize_sidecar_source(struct organize *o, uint32_t file)
             source->hash = hasher_end(&o->hasher);
             hasher_begin(&o->hasher, 0);
             buf_clear(&o->record);
-            varint_put(&o->record, source->bytes);
+            rec_put_u(&o->record, source->bytes);
             hash_put(&o->record, source->hash);
             put_record(o, PROVENANCE_SOURCE_END, &o->record);
         }
@@ -121,14 +121,9 @@ int organize_sidecar_source(struct organize *o, uint32_t file)
 
 static void end_pair(struct organize_file *f)
 {
-    varint_put(&f->added, f->since);
-    varint_put(&f->added, f->adding);
+    rec_put_u(&f->added, f->since);
+    rec_put_u(&f->added, f->adding);
     f->since = f->adding = 0;
-}
-
-void organize_sidecar_added(struct organize_file *f, uint64_t lines)
-{
-    f->adding += lines;
 }
 
 void organize_sidecar_lines(struct organize_file *f, uint64_t lines)
@@ -136,30 +131,31 @@ void organize_sidecar_lines(struct organize_file *f, uint64_t lines)
     if (lines && f->adding)
         end_pair(f);
     f->since += lines;
-    f->lines += lines;
+    f->base.lines += lines;
 }
 
 static int put_file(struct organize *o, uint32_t target, struct organize_file *f, struct err *err)
 {
-    uint64_t ignored;
-
     if (f->adding)
         end_pair(f);
     buf_clear(&o->record);
-    varint_put(&o->record, target);
-    varint_put(&o->record, f->lines);
-    varint_put(&o->record, f->bytes);
-    hash_put(&o->record, f->hash);
-    buf_puts(&o->record, f->path);
+    rec_put_u(&o->record, target);
+    rec_put_u(&o->record, f->base.lines);
+    rec_put_u(&o->record, f->base.bytes);
+    hash_put(&o->record, f->base.hash);
+    buf_puts(&o->record, f->base.name);
     put_record(o, PROVENANCE_OUTPUT, &o->record);
-    /* Pairs are split over records of limited length, between two pairs. */
-    struct text left = {f->added.data, f->added.len}, pair = left;
-    while (varint_take(&left, &ignored) && varint_take(&left, &ignored)) {
-        size_t len = (size_t)(left.ptr - pair.ptr);
-        if (len < RECORD_BYTES && left.len)
+    /* Records have a limited length and whole pairs. */
+    struct rec left = rec_of((struct text){f->added.data, f->added.len});
+    const char *from = f->added.data;
+    while (!left.bad && left.ptr != left.end) {
+        rec_u(&left);
+        rec_u(&left);
+        size_t len = (size_t)((const char *)left.ptr - from);
+        if (len < RECORD_BYTES && left.ptr != left.end)
             continue;
-        provenance_put(o->provenance, PROVENANCE_ADDED, (struct text){pair.ptr, len});
-        pair = left;
+        provenance_put(o->provenance, PROVENANCE_ADDED, (struct text){from, len});
+        from += len;
     }
     int rc = o->record.error ? o->record.error : f->added.error;
     buf_done(&f->added);

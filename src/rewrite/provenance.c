@@ -11,32 +11,12 @@
 #include <zstd_errors.h>
 
 static const char magic[8] = "DFTPROV1";
-enum { LEVEL = 9, FLUSH = 256 << 10, PIECE = 128 << 10 };
-
-void varint_put(struct buf *out, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        buf_putc(out, (char)(value | 0x80));
-    buf_putc(out, (char)value);
-}
-
-bool varint_take(struct text *from, uint64_t *ret)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; from->len && shift < 64; shift += 7) {
-        unsigned char c = (unsigned char)*from->ptr++;
-        from->len--;
-        if (shift == 63 && c > 1)
-            return false;
-        value |= (uint64_t)(c & 0x7f) << shift;
-        if (!(c & 0x80)) {
-            *ret = value;
-            return true;
-        }
-    }
-    return false;
-}
+enum {
+    LEVEL = 9,
+    FLUSH_BYTES = 256 << 10, /* of records that wait for compression */
+    HEAD_MAX = 11,           /* bytes of the type and length of a record */
+    PIECE = 128 << 10,       /* bytes that zstd reads or writes at a time */
+};
 
 void hash_put(struct buf *out, struct hash128 hash)
 {
@@ -46,17 +26,17 @@ void hash_put(struct buf *out, struct hash128 hash)
         buf_putc(out, (char)(hash.low >> shift));
 }
 
-bool hash_take(struct text *from, struct hash128 *ret)
+struct hash128 hash_take(struct rec *from)
 {
-    if (from->len < 16)
-        return false;
-    *ret = (struct hash128){0};
+    unsigned char bytes[16] = {0};
+    struct hash128 hash = {0};
+
+    rec_array(from, bytes, sizeof(bytes));
     for (int i = 0; i < 8; i++) {
-        ret->high = ret->high << 8 | (unsigned char)from->ptr[i];
-        ret->low = ret->low << 8 | (unsigned char)from->ptr[8 + i];
+        hash.high = hash.high << 8 | bytes[i];
+        hash.low = hash.low << 8 | bytes[8 + i];
     }
-    *from = (struct text){from->ptr + 16, from->len - 16};
-    return true;
+    return hash;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -64,15 +44,15 @@ bool hash_take(struct text *from, struct hash128 *ret)
 struct provenance_writer {
     struct archive_writer_file *file; /* NULL after the end */
     ZSTD_CCtx *zstd;
-    struct buf records, packed;
-    struct hasher text, bytes;
-    uint64_t size;
+    struct buf records, compressed; /* records: not compressed yet */
+    struct hasher text, bytes;      /* of all records; of the bytes of the file */
+    uint64_t size;                  /* of the file */
 };
 
 int provenance_writer_new(struct archive_writer *archive_writer, struct err *err,
                           struct provenance_writer **ret)
 {
-    struct provenance_writer *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
+    struct provenance_writer *w = aligned_alloc(_Alignof(struct hasher), sizeof(*w));
 
     if (!w)
         return err_set_code(err, -ENOMEM);
@@ -99,15 +79,14 @@ void provenance_writer_free(struct provenance_writer *w)
     archive_writer_file_drop(w->file);
     ZSTD_freeCCtx(w->zstd);
     buf_done(&w->records);
-    buf_done(&w->packed);
+    buf_done(&w->compressed);
     free(w);
 }
 
 void provenance_put(struct provenance_writer *w, enum provenance_type type, struct text payload)
 {
     buf_putc(&w->records, (char)type);
-    varint_put(&w->records, payload.len);
-    buf_text(&w->records, payload);
+    rec_put_text(&w->records, payload);
 }
 
 static int compress_records(struct provenance_writer *w, ZSTD_EndDirective end)
@@ -117,16 +96,16 @@ static int compress_records(struct provenance_writer *w, ZSTD_EndDirective end)
 
     if (w->records.error)
         return w->records.error;
-    buf_clear(&w->packed);
+    buf_clear(&w->compressed);
     do {
-        char *room = buf_reserve(&w->packed, PIECE);
-        if (!room)
+        char *to = buf_reserve(&w->compressed, PIECE);
+        if (!to)
             return -ENOMEM;
-        ZSTD_outBuffer out = {room, PIECE, 0};
+        ZSTD_outBuffer out = {to, PIECE, 0};
         left = ZSTD_compressStream2(w->zstd, &out, &in, end);
         if (ZSTD_isError(left))
             return -ENOMEM;
-        w->packed.len += out.pos;
+        w->compressed.len += out.pos;
     } while (in.pos < in.size || (end == ZSTD_e_end && left));
     if (w->records.len)
         hasher_add(&w->text, w->records.data, w->records.len);
@@ -134,33 +113,36 @@ static int compress_records(struct provenance_writer *w, ZSTD_EndDirective end)
     return 0;
 }
 
-static int write_packed(struct provenance_writer *w, ZSTD_EndDirective end, struct err *err)
+static int write_records(struct provenance_writer *w, ZSTD_EndDirective end, struct err *err)
 {
     int rc = compress_records(w, end);
 
     if (rc < 0)
         return err_set_code(err, rc);
-    hasher_add(&w->bytes, w->packed.data, w->packed.len);
-    w->size += w->packed.len;
-    return archive_writer_file_write(w->file, (struct text){w->packed.data, w->packed.len}, err);
+    hasher_add(&w->bytes, w->compressed.data, w->compressed.len);
+    w->size += w->compressed.len;
+    return archive_writer_file_write(w->file, (struct text){w->compressed.data, w->compressed.len},
+                                     err);
 }
 
 int provenance_flush(struct provenance_writer *w, struct err *err)
 {
-    return w->records.len < FLUSH && !w->records.error ? 0 : write_packed(w, ZSTD_e_continue, err);
+    return w->records.len < FLUSH_BYTES && !w->records.error
+               ? 0
+               : write_records(w, ZSTD_e_continue, err);
 }
 
 int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct hash128 *ret_hash,
                       struct err *err)
 {
     struct buf hash = {0};
-    int rc = write_packed(w, ZSTD_e_continue, err);
+    int rc = write_records(w, ZSTD_e_continue, err);
 
     hash_put(&hash, hasher_end(&w->text));
     provenance_put(w, PROVENANCE_END, (struct text){hash.data, hash.len});
     rc = rc == 0 && hash.error ? hash.error : rc;
     buf_done(&hash);
-    rc = rc < 0 ? rc : write_packed(w, ZSTD_e_end, err);
+    rc = rc < 0 ? rc : write_records(w, ZSTD_e_end, err);
     if (rc < 0)
         return rc;
     *ret_bytes = w->size;
@@ -173,21 +155,23 @@ int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct h
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct provenance_reader {
-    struct hasher text;
+    struct hasher text; /* hash of the records */
     struct budget *budget;
     int fd;
-    uint64_t offset; /* offset of the next read */
+    uint64_t offset; /* of the next read */
     ZSTD_DCtx *zstd;
     ZSTD_inBuffer in;
     struct buf records; /* from `at` on: records that were not returned yet */
-    size_t at, hashed;
-    bool begun, frame_ended, ended;
-    char piece[PIECE];
+    size_t at, hashed;  /* hashed: bytes of `records` that are in `text` */
+    bool begun;         /* the magic bytes have been read */
+    bool frame_ended;   /* the zstd frame is complete */
+    bool ended;         /* PROVENANCE_END has been read */
+    char piece[PIECE];  /* memory of `in` */
 };
 
 int provenance_reader_new(int fd, struct budget *budget, struct provenance_reader **ret)
 {
-    struct provenance_reader *r = aligned_alloc(64, (sizeof(*r) + 63) & ~(size_t)63);
+    struct provenance_reader *r = aligned_alloc(_Alignof(struct hasher), sizeof(*r));
 
     if (!r)
         return -ENOMEM;
@@ -214,7 +198,7 @@ void provenance_reader_free(struct provenance_reader *r)
     free(r);
 }
 
-static int corrupt_error(struct err *err, const char *what)
+static int set_corrupt(struct err *err, const char *what)
 {
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " %s", what);
 }
@@ -229,7 +213,7 @@ static int read_piece(struct provenance_reader *r, struct err *err)
     if (n < 0)
         return err_set(err, -errno, PROVENANCE_NAME ": %s", strerror(errno));
     if (n == 0)
-        return corrupt_error(err, "is truncated");
+        return set_corrupt(err, "is truncated");
     r->offset += (uint64_t)n;
     r->in = (ZSTD_inBuffer){r->piece, (size_t)n, 0};
     return 0;
@@ -246,42 +230,42 @@ static int read_records(struct provenance_reader *r, struct err *err)
     r->hashed -= r->at;
     r->at = 0;
     if (r->frame_ended)
-        return corrupt_error(err, "is truncated: its last record is missing");
+        return set_corrupt(err, "is truncated: its last record is missing");
     if (rc == 0 && r->in.pos == r->in.size)
         rc = read_piece(r, err);
     if (rc < 0)
         return rc;
-    char *room = buf_reserve(&r->records, PIECE);
-    if (!room)
+    char *to = buf_reserve(&r->records, PIECE);
+    if (!to)
         return err_set_code(err, -ENOMEM);
-    ZSTD_outBuffer out = {room, PIECE, 0};
+    ZSTD_outBuffer out = {to, PIECE, 0};
     size_t left = ZSTD_decompressStream(r->zstd, &out, &r->in);
     if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
         return -ENOMEM;
     if (ZSTD_isError(left))
-        return corrupt_error(err, "is corrupt: it cannot be decompressed");
+        return set_corrupt(err, "is corrupt: it cannot be decompressed");
     r->records.len += out.pos;
     r->frame_ended = left == 0;
     return 0;
 }
 
+/* Compares the checksum, and checks that nothing follows. `before`: the records before this one. */
 static int check_end(struct provenance_reader *r, struct text payload, size_t before,
                      struct err *err)
 {
-    struct hash128 recorded, is;
-    char a[33], b[33];
+    struct rec record = rec_of(payload);
+    char stored[33], computed[33];
 
     hasher_add(&r->text, r->records.data + r->hashed, before - r->hashed);
-    is = hasher_end(&r->text);
-    if (!hash_take(&payload, &recorded) || payload.len)
-        return corrupt_error(err, "is corrupt: its checksum has the wrong length");
-    hash128_hex(recorded, a);
-    hash128_hex(is, b);
-    if (strcmp(a, b) != 0)
+    hash128_hex(hash_take(&record), stored);
+    hash128_hex(hasher_end(&r->text), computed);
+    if (record.bad || record.ptr != record.end)
+        return set_corrupt(err, "is corrupt: its checksum has the wrong length");
+    if (strcmp(stored, computed) != 0)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME
                        " was changed: the checksum of its records is %s, but %s is stored",
-                       b, a);
+                       computed, stored);
     r->hashed = r->at;
     while (!r->frame_ended && r->at == r->records.len) {
         int rc = read_records(r, err);
@@ -289,7 +273,7 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
             return rc;
     }
     if (r->at < r->records.len)
-        return corrupt_error(err, "is corrupt: there is data after its last record");
+        return set_corrupt(err, "is corrupt: there is data after its last record");
     r->ended = true;
     return ERR_END;
 }
@@ -298,30 +282,28 @@ static int check_end(struct provenance_reader *r, struct text payload, size_t be
 static int parse_record(struct provenance_reader *r, struct err *err,
                         enum provenance_type *ret_type, struct text *ret, size_t *ret_end)
 {
-    struct text rest = {r->records.data + r->at, r->records.len - r->at};
-    uint64_t len;
+    size_t left = r->records.len - r->at;
+    struct rec rest = rec_of((struct text){r->records.data + r->at, left});
 
-    if (rest.len < 2)
+    if (left < 2)
         return 0;
-    int type = (unsigned char)*rest.ptr;
-    rest = (struct text){rest.ptr + 1, rest.len - 1};
+    int type = *rest.ptr++;
     if (type < PROVENANCE_TARGET || type > PROVENANCE_END)
-        return corrupt_error(err, "has a record of unknown type");
-    if (!varint_take(&rest, &len))
-        return r->records.len - r->at > 11
-                   ? corrupt_error(err, "has a record with an invalid length")
-                   : 0;
+        return set_corrupt(err, "has a record of unknown type");
+    uint64_t len = rec_u(&rest);
+    if (rest.bad)
+        return left > HEAD_MAX ? set_corrupt(err, "has a record with an invalid length") : 0;
     if (len > PROVENANCE_RECORD_MAX)
-        return corrupt_error(err, "has a record that is too long");
-    if (rest.len < len)
+        return set_corrupt(err, "has a record that is too long");
+    if ((uint64_t)(rest.end - rest.ptr) < len)
         return 0;
     *ret_type = (enum provenance_type)type;
-    *ret = (struct text){rest.ptr, (size_t)len};
-    *ret_end = (size_t)(rest.ptr + len - r->records.data);
+    *ret = (struct text){(const char *)rest.ptr, (size_t)len};
+    *ret_end = (size_t)((const char *)rest.ptr - r->records.data) + (size_t)len;
     return 1;
 }
 
-static int begin_reading(struct provenance_reader *r, struct err *err)
+static int read_magic(struct provenance_reader *r, struct err *err)
 {
     while (r->records.len < sizeof(magic)) {
         int rc = read_records(r, err);
@@ -329,8 +311,7 @@ static int begin_reading(struct provenance_reader *r, struct err *err)
             return rc;
     }
     if (memcmp(r->records.data, magic, sizeof(magic)) != 0)
-        return corrupt_error(err,
-                             "is not provenance data, or was written by an unsupported version");
+        return set_corrupt(err, "is not provenance data, or was written by an unsupported version");
     r->at = sizeof(magic);
     r->begun = true;
     return 0;
@@ -340,7 +321,7 @@ int provenance_next(struct provenance_reader *r, struct err *err, enum provenanc
                     struct text *ret)
 {
     size_t end = 0;
-    int rc = r->ended ? ERR_END : r->begun ? 0 : begin_reading(r, err);
+    int rc = r->ended ? ERR_END : r->begun ? 0 : read_magic(r, err);
 
     while (rc == 0 && (rc = parse_record(r, err, ret_type, ret, &end)) == 0) {
         hasher_add(&r->text, r->records.data + r->hashed, r->at - r->hashed);

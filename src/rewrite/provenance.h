@@ -7,10 +7,10 @@
 #ifndef DFTRACERD_REWRITE_PROVENANCE_H
 #define DFTRACERD_REWRITE_PROVENANCE_H
 
+#include "base/recbuf.h"
 #include "dftracerd/rewrite.h"
 
 #define PROVENANCE_NAME "provenance.zst"
-#define MANIFEST_NAME "manifest.json"
 /* maximum bytes of a record; longer lists are split */
 #define PROVENANCE_RECORD_MAX (1u << 20)
 
@@ -28,15 +28,14 @@ enum provenance_type {
 /* With T targets, a run is (count - 1) * (T + 2) + what. `what` is a target; or T: a literal, whose
  * number follows; or T + 1: the line before has no '\n' in the source. */
 
-void varint_put(struct buf *out, uint64_t value);
-/* Decodes and removes a number from the front; returns false if it is cut or too long. */
-bool varint_take(struct text *from, uint64_t *ret);
-void hash_put(struct buf *out, struct hash128 hash); /* 16 bytes, most significant first */
-bool hash_take(struct text *from, struct hash128 *ret);
+/* Numbers are encoded by recbuf.h; a hash as 16 bytes, most significant first. */
+void hash_put(struct buf *out, struct hash128 hash);
+struct hash128 hash_take(struct rec *from);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct provenance_writer;
+/* *new*; the archive writer is borrowed. */
 int provenance_writer_new(struct archive_writer *archive_writer, struct err *err,
                           struct provenance_writer **ret);
 /* NULL-safe; drops an incomplete file */
@@ -45,14 +44,14 @@ void provenance_writer_free(struct provenance_writer *w);
 void provenance_put(struct provenance_writer *w, enum provenance_type type, struct text payload);
 /* Compresses and writes buffered records if there are many. */
 int provenance_flush(struct provenance_writer *w, struct err *err);
-/* Writes the last record, and passes the file to the archive_writer. */
+/* Writes the last record, and passes the file to the archive writer. */
 int provenance_finish(struct provenance_writer *w, uint64_t *ret_bytes, struct hash128 *ret_hash,
                       struct err *err);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct provenance_reader;
-/* fd and budget are borrowed; reads from the start of the file. */
+/* *new*; fd and budget are borrowed. Reads from the start of the file. */
 int provenance_reader_new(int fd, struct budget *budget, struct provenance_reader **ret);
 void provenance_reader_free(struct provenance_reader *r);
 /* Returns the next record, borrowed until the next call. Returns ERR_END after the last one, if its

@@ -6,21 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* duration of a step */
-#define TURN_NS (50 * 1000000ll)
-
-static int bad(struct err *err, const char *what)
-{
-    return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
-}
-
 /* ---- sources --------------------------------------------------------------------------------- */
+
+static struct reconstruct_source *current_source(const struct reconstruct *r)
+{
+    return &r->sources.at[r->source_at - 1];
+}
 
 /* Files are written in the order of their sources: the other compressor is flushed first. */
 static int begin_source(struct reconstruct *r, struct err *err)
 {
     if (r->file || r->source_at == r->sources.count)
-        return bad(err, "a source starts inside another source");
+        return reconstruct_corrupt(err, "a source starts inside another source");
     struct compressor *compressor =
         text_ends(text_of(r->sources.at[r->source_at++].output), TEXT(".gz")) ? r->gzip : r->text;
     int rc = compressor_flush(compressor == r->gzip ? r->text : r->gzip, err);
@@ -32,8 +29,8 @@ static int begin_source(struct reconstruct *r, struct err *err)
 static int end_source(struct reconstruct *r, struct err *err)
 {
     if (!r->file)
-        return bad(err, "end of a source without its start");
-    struct reconstruct_source *s = reconstruct_current_source(r);
+        return reconstruct_corrupt(err, "end of a source without its start");
+    struct reconstruct_source *s = current_source(r);
     int rc = reconstruct_end_line(r, err);
     if (rc < 0)
         return rc;
@@ -54,23 +51,23 @@ static int end_source(struct reconstruct *r, struct err *err)
 
 static int next_run(struct reconstruct *r, struct err *err)
 {
-    uint64_t kinds = r->target_count + 2, run;
+    uint64_t kinds = r->target_count + 2, run = rec_u(&r->runs);
 
-    if (!r->file || !varint_take(&r->runs, &run))
-        return bad(err, "invalid run of lines");
     r->run_what = run % kinds;
     r->run_lines = run / kinds + 1;
-    if (r->run_what == r->target_count && !varint_take(&r->runs, &r->run_literal))
-        return bad(err, "invalid run of lines");
+    if (r->run_what == r->target_count)
+        r->run_literal = rec_u(&r->runs);
+    if (!r->file || r->runs.bad)
+        return reconstruct_corrupt(err, "invalid run of lines");
     if (r->run_what == r->target_count && r->run_literal >= intern_count(r->literals))
-        return bad(err, "invalid number of a literal line");
+        return reconstruct_corrupt(err, "invalid number of a literal line");
     return 0;
 }
 
 /* Writes some lines of the current run. */
 static int follow_run(struct reconstruct *r, struct err *err)
 {
-    struct reconstruct_source *s = reconstruct_current_source(r);
+    struct reconstruct_source *s = current_source(r);
     struct text literal;
 
     if (r->run_what < r->target_count && !r->targets[r->run_what].dropped)
@@ -92,84 +89,43 @@ static int follow_run(struct reconstruct *r, struct err *err)
 static int next_record(struct reconstruct *r, struct err *err)
 {
     enum provenance_type type;
-    int rc = provenance_next(r->provenance, err, &type, &r->runs);
+    struct text payload;
+    int rc = provenance_next(r->provenance, err, &type, &payload);
 
     if (rc < 0)
         return rc;
     if (type == PROVENANCE_RUNS)
-        return 0;
-    r->runs.len = 0;
+        r->runs = rec_of(payload);
     if (type == PROVENANCE_SOURCE)
         return begin_source(r, err);
     return type == PROVENANCE_SOURCE_END ? end_source(r, err) : 0;
 }
 
-/* ---- public functions ------------------------------------------------------------------------ */
-
-int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
-                     struct archive_writer *archive_writer, struct budget *budget, struct err *err,
-                     struct reconstruct **ret)
+/* Reading the clock takes longer than many of these parts. */
+static int reconstruct_step(struct transform *t, struct err *err)
 {
-    struct reconstruct *r = aligned_alloc(64, (sizeof(*r) + 63) & ~(size_t)63);
+    struct reconstruct *r = (struct reconstruct *)t;
+    int rc = 0;
 
-    if (!r)
-        return err_set_code(err, -ENOMEM);
-    memset(r, 0, sizeof(*r));
-    r->dir = dir;
-    r->archive = options->archive;
-    r->form = options->form;
-    r->archive_writer = archive_writer;
-    r->budget = r->charge.budget = budget;
-    r->provenance_fd = -1;
-    r->complete = true;
-    int rc = reconstruct_read_sidecar(r, err);
-    rc = rc < 0 ? rc
-                : compressor_new(pool, archive_writer,
-                                 &(struct compressor_options){.budget = budget}, &r->text);
-    rc = rc < 0 ? rc
-                : compressor_new(
-                      pool, archive_writer,
-                      &(struct compressor_options){.level = options->level, .budget = budget},
-                      &r->gzip);
-    if (rc < 0) {
-        reconstruct_free(r);
-        return err_set_code(err, rc);
-    }
-    *ret = r;
-    return 0;
-}
-
-bool reconstruct_complete(const struct reconstruct *r)
-{
-    return r->complete;
-}
-
-int reconstruct_next(struct reconstruct *r, struct err *err)
-{
-    int64_t until = clock_mono_ns() + TURN_NS;
-    int rc = budget_check(r->budget);
-
-    for (unsigned n = 0; rc == 0 && (n % 64 || (!archive_writer_is_ready(r->archive_writer) &&
-                                                clock_mono_ns() < until));
-         n++) {
+    for (unsigned n = 0; n < 64 && rc == 0; n++) {
         if (r->run_lines)
             rc = follow_run(r, err);
         else
-            rc = r->runs.len ? next_run(r, err) : next_record(r, err);
+            rc = r->runs.ptr != r->runs.end ? next_run(r, err) : next_record(r, err);
     }
-    if (rc == ERR_END) {
-        rc = r->file ? bad(err, "a source has no end") : compressor_flush(r->text, err);
-        rc = rc < 0 ? rc : compressor_flush(r->gzip, err);
-        rc = rc < 0 ? rc : reconstruct_write_report(r, err);
-        rc = rc < 0 ? rc : ERR_END;
-    }
-    return rc < 0 && rc != ERR_END ? err_set_code(err, rc) : rc;
+    return rc;
 }
 
-struct text reconstruct_report(const struct reconstruct *r)
+static int reconstruct_finish(struct transform *t, struct err *err)
 {
-    return (struct text){r->report.data, r->report.len};
+    struct reconstruct *r = (struct reconstruct *)t;
+    int rc =
+        r->file ? reconstruct_corrupt(err, "a source has no end") : compressor_flush(r->text, err);
+
+    return rc < 0 ? rc : compressor_flush(r->gzip, err);
 }
+
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void target_done(struct reconstruct_target *t)
 {
@@ -185,10 +141,10 @@ static void target_done(struct reconstruct_target *t)
     free(t->text);
 }
 
-void reconstruct_free(struct reconstruct *r)
+static void reconstruct_done(struct transform *t)
 {
-    if (!r)
-        return;
+    struct reconstruct *r = (struct reconstruct *)t;
+
     compressor_drop(r->file);
     compressor_free(r->text);
     compressor_free(r->gzip);
@@ -201,11 +157,42 @@ void reconstruct_free(struct reconstruct *r)
         free(r->sources.at[i].name);
         free(r->sources.at[i].output);
     }
-    charge_done(&r->charge);
     free(r->targets);
     vec_done(&r->sources);
     intern_free(r->literals);
     intern_free(r->names);
-    buf_done(&r->report);
-    free(r);
+}
+
+static const struct transform_kind reconstruct_kind = {
+    .manifest_name = REPORT_NAME,
+    .manifest = &reconstructed_type,
+    .step = reconstruct_step,
+    .finish = reconstruct_finish,
+    .done = reconstruct_done,
+};
+
+static int open_compressor(struct reconstruct *r, struct pool *pool, int level,
+                           struct compressor **ret)
+{
+    struct compressor_options options = {.level = level, .budget = r->base.budget};
+
+    return compressor_new(pool, r->base.archive_writer, &options, ret);
+}
+
+int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_options *options,
+                     struct archive_writer *archive_writer, struct budget *budget, struct err *err,
+                     struct transform **ret)
+{
+    struct reconstruct *r = transform_new(&reconstruct_kind, sizeof(*r), archive_writer, budget);
+
+    if (!r)
+        return err_set_code(err, -ENOMEM);
+    r->dir = dir;
+    r->archive = options->archive;
+    r->form = options->form;
+    r->provenance_fd = -1;
+    int rc = reconstruct_read_sidecar(r, err);
+    rc = rc < 0 ? rc : open_compressor(r, pool, 0, &r->text);
+    rc = rc < 0 ? rc : open_compressor(r, pool, options->level, &r->gzip);
+    return transform_opened(&r->base, rc, err, ret);
 }

@@ -3,6 +3,7 @@
 #define DFTRACERD_REWRITE_RECONSTRUCT_H
 
 #include "rewrite/provenance.h"
+#include "rewrite/transform.h"
 
 #include "dftracerd/vec.h"
 
@@ -31,7 +32,7 @@ struct reconstruct_target {
     int fd;
     struct trace_reader *reader; /* NULL if the file cannot be read */
     uint64_t left;               /* lines from sources that have not been used yet */
-    struct text added;           /* pairs that have not been used yet */
+    struct rec added;            /* pairs that have not been used yet */
     uint64_t since, adding;      /* the current pair */
     char *text;                  /* buffer of RECONSTRUCT_PIECE bytes */
     size_t from, len;
@@ -48,12 +49,10 @@ struct reconstruct_source {
 };
 
 struct reconstruct {
+    struct transform base;
     int dir;
     struct archive *archive; /* read instead of `dir`, or NULL */
     enum reconstruct_form form;
-    struct archive_writer *archive_writer;
-    struct budget *budget;
-    struct charge charge;           /* for memory that grows with the sidecar */
     struct compressor *text, *gzip; /* each file is written by one of them */
     struct reconstruct_target *targets;
     uint32_t target_count;
@@ -62,16 +61,12 @@ struct reconstruct {
     struct intern *literals, *names; /* names: names of sources, and of their outputs */
     struct provenance_reader *provenance;
     int provenance_fd;
-    struct text runs;                          /* rest of the current record */
+    struct rec runs;                           /* rest of the current record */
     uint64_t run_what, run_literal, run_lines; /* rest of the current run */
     struct compressor_file *file;              /* output of the current source */
     struct hasher hasher;                      /* hash of its text */
-    /* the end of its last line has not been written yet */
-    bool newline;
-    /* false if manifest.json contains "complete": false */
-    bool complete;
+    bool newline;    /* the end of its last line has not been written yet */
     uint64_t proved; /* number of proved sources */
-    struct buf report;
 };
 
 /* reconstruct_files.c */
@@ -88,12 +83,11 @@ int reconstruct_read_sidecar(struct reconstruct *r, struct err *err);
  * existing file, or errors of writing. */
 int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, uint64_t *lines,
                            uint64_t *missing, struct err *err);
-/* reconstruct_text.c: text of the current source. The last '\n' is held back, because the line may
- * have none. */
-struct reconstruct_source *reconstruct_current_source(struct reconstruct *r);
-int reconstruct_end_line(struct reconstruct *r, struct err *err);
+/* Writes text of the current source but for its last '\n', which is held back until more text
+ * follows or reconstruct_end_line: the last line may have none. */
 int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *err);
-/* reconstruct_report.c: writes the report to r->report, and as the last file. */
-int reconstruct_write_report(struct reconstruct *r, struct err *err);
+int reconstruct_end_line(struct reconstruct *r, struct err *err);
+/* reconstruct_open.c: sets "provenance.zst is corrupt: <what>"; returns ERR_CORRUPT. */
+int reconstruct_corrupt(struct err *err, const char *what);
 
 #endif

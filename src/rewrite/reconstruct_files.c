@@ -8,7 +8,8 @@
 
 int reconstruct_open_file(const struct reconstruct *r, const char *path)
 {
-    return r->archive ? archive_find(r->archive, path, r->budget) : beneath_file(r->dir, path);
+    return r->archive ? archive_copy_file(r->archive, path, r->base.budget)
+                      : beneath_file(r->dir, path);
 }
 
 int reconstruct_find(const char *base, const char *path)
@@ -35,7 +36,7 @@ int reconstruct_hash_file(struct reconstruct *r, int fd, uint64_t bytes, char *p
 
     hasher_begin(&hasher, 0);
     while (at < bytes && n) {
-        int rc = budget_check(r->budget);
+        int rc = budget_check(r->base.budget);
         if (rc < 0)
             return rc;
         size_t max = bytes - at < RECONSTRUCT_PIECE ? (size_t)(bytes - at) : RECONSTRUCT_PIECE;

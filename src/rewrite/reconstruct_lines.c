@@ -1,5 +1,5 @@
-/* reconstruct_lines.c - reads the lines that came from sources from the files of a target, one
- * after the other. */
+/* reconstruct_lines.c - reads lines of sources from the files of a target, one after the other, and
+ * writes them to the current source. */
 #include "rewrite/reconstruct.h"
 
 #include <errno.h>
@@ -9,24 +9,56 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- text of the current source -------------------------------------------------------------- */
+
+static int put_text(struct reconstruct *r, struct text text, struct err *err)
+{
+    struct reconstruct_source *s = &r->sources.at[r->source_at - 1];
+
+    if (s->too_long || text.len > s->bytes - s->written) {
+        s->too_long = true; /* it differs from the original: no more is written */
+        return 0;
+    }
+    s->written += text.len;
+    hasher_add(&r->hasher, text.ptr, text.len);
+    return compressor_text(r->file, text, err);
+}
+
+int reconstruct_end_line(struct reconstruct *r, struct err *err)
+{
+    int rc = r->newline ? put_text(r, TEXT("\n"), err) : 0;
+
+    r->newline = false;
+    return rc;
+}
+
+int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *err)
+{
+    if (!text.len)
+        return 0;
+    int rc = reconstruct_end_line(r, err);
+    r->newline = text.ptr[text.len - 1] == '\n';
+    text.len -= r->newline;
+    return rc == 0 && text.len ? put_text(r, text, err) : rc;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Returns 1 if the file is byte for byte the one that was written, 0 if it differs or is
- * unreadable, or an error. */
-static int is_unchanged(struct reconstruct *r, const struct reconstruct_file *f, int fd,
-                        char *piece)
+/* Decides whether the file is byte for byte the one that was written; an unreadable one is not. */
+static int compare_file(struct reconstruct *r, struct reconstruct_file *f, int fd, char *piece)
 {
     struct hash128 hash;
     struct stat st;
 
+    f->state = RECONSTRUCT_CHANGED;
     if (fstat(fd, &st) < 0)
         return -errno;
     if ((uint64_t)st.st_size != f->bytes)
         return 0;
     int rc = reconstruct_hash_file(r, fd, f->bytes, piece, &hash);
-    if (rc < 0)
-        return rc == -EIO ? 0 : rc;
-    return hash.high == f->hash.high && hash.low == f->hash.low;
+    if (rc == 0 && hash.high == f->hash.high && hash.low == f->hash.low)
+        f->state = RECONSTRUCT_GOOD;
+    return rc == -EIO ? 0 : rc;
 }
 
 static void close_file(struct reconstruct_target *t)
@@ -40,24 +72,24 @@ static void close_file(struct reconstruct_target *t)
 
 static void next_pair(struct reconstruct_target *t)
 {
-    t->since = t->left;
-    t->adding = 0;
-    if (t->added.len && (!varint_take(&t->added, &t->since) || !varint_take(&t->added, &t->adding)))
-        t->added.len = 0;
+    uint64_t since = rec_u(&t->added), adding = rec_u(&t->added);
+
+    t->since = t->added.bad ? t->left : since; /* after the last pair */
+    t->adding = t->added.bad ? 0 : adding;
 }
 
-/* Begins a file. A missing file has lines that are skipped, too. */
-static int begin_file(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
+/* Opens the next file. A missing one has lines that are skipped, too. */
+static int open_next_file(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
 {
     struct trace_reader_options options = {0};
     struct reconstruct_file *f = &t->files.at[t->at];
 
     t->begun = true;
     t->left = f->lines;
-    t->added = (struct text){f->added.data, f->added.len};
+    t->added = rec_of((struct text){f->added.data, f->added.len});
     t->from = t->len = 0;
     next_pair(t);
-    if (!t->text && charge_add(&r->charge, RECONSTRUCT_TARGET) < 0)
+    if (!t->text && charge_add(&r->base.charge, RECONSTRUCT_TARGET) < 0)
         return ERR_MEMORY_LIMIT;
     if (!t->text && !(t->text = malloc(RECONSTRUCT_PIECE)))
         return -ENOMEM;
@@ -66,17 +98,14 @@ static int begin_file(struct reconstruct *r, struct reconstruct_target *t, struc
         f->state = RECONSTRUCT_MISSING;
         return 0;
     }
-    if (t->fd < 0) /* the file does not exist */
-        return err_set(err, t->fd, "%s: %s", f->path, err_text(t->fd));
-    int rc = is_unchanged(r, f, t->fd, t->text);
+    int rc = t->fd < 0 ? t->fd : compare_file(r, f, t->fd, t->text);
     if (rc < 0)
         return err_set(err, rc, "%s: %s", f->path, err_text(rc));
-    f->state = rc ? RECONSTRUCT_GOOD : RECONSTRUCT_CHANGED;
     return trace_reader_open(t->fd, &options, NULL, err, &t->reader);
 }
 
-/* Appends more text to the rest. Returns 1; 0 at the end; -errno. */
-static int more_text(struct reconstruct_target *t, struct err *err)
+/* Reads text if all has been used. Returns 1 if there is some, 0 at the end, or -errno. */
+static int read_text(struct reconstruct_target *t, struct err *err)
 {
     ssize_t n = 0;
 
@@ -119,20 +148,20 @@ static struct text take_text(struct reconstruct_target *t, uint64_t lines, uint6
 
 static int skip_added(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
 {
-    int rc = budget_check(r->budget);
+    int rc = budget_check(r->base.budget);
 
-    while (t->adding && rc >= 0 && (rc = more_text(t, err)) > 0) {
+    while (t->adding && rc >= 0 && (rc = read_text(t, err)) > 0) {
         uint64_t lines;
         take_text(t, t->adding, &lines);
         t->adding -= lines;
-        rc = budget_check(r->budget);
+        rc = budget_check(r->base.budget);
     }
     next_pair(t);
     return rc < 0 ? rc : 0;
 }
 
-/* Counts used lines. Text after the last line from a source is not needed. */
-static void count_lines(struct reconstruct_target *t, uint64_t taken)
+/* Subtracts lines. Text after the last line of a source is not needed. */
+static void use_lines(struct reconstruct_target *t, uint64_t taken)
 {
     t->left -= taken;
     t->since -= taken < t->since ? taken : t->since;
@@ -150,15 +179,15 @@ int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, 
     int rc = 0;
 
     while (rc == 0 && !t->begun && t->at < t->files.count) {
-        rc = budget_check(r->budget);
-        rc = rc < 0 ? rc : begin_file(r, t, err);
+        rc = budget_check(r->base.budget);
+        rc = rc < 0 ? rc : open_next_file(r, t, err);
         if (rc == 0 && t->left == 0)
-            count_lines(t, 0);
+            use_lines(t, 0);
     }
     bool none = !t->begun;
     while (rc == 0 && !none && t->since == 0 && t->adding)
         rc = skip_added(r, t, err);
-    int more = rc < 0 || none ? rc : more_text(t, err);
+    int more = rc < 0 || none ? rc : read_text(t, err);
     if (more < 0)
         return more;
     if (!more) {
@@ -171,6 +200,6 @@ int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, 
     }
     *lines -= taken;
     if (!none)
-        count_lines(t, taken);
+        use_lines(t, taken);
     return rc;
 }

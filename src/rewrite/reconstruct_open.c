@@ -19,7 +19,7 @@ enum {
     INTERN_EXTRA = 64   /* additional memory of an interned text */
 };
 
-static int bad(struct err *err, const char *what)
+int reconstruct_corrupt(struct err *err, const char *what)
 {
     return err_set(err, ERR_CORRUPT, PROVENANCE_NAME " is corrupt: %s", what);
 }
@@ -27,7 +27,7 @@ static int bad(struct err *err, const char *what)
 static int copy_name(struct text t, char **ret, const char *what, struct err *err)
 {
     if (!t.len || memchr(t.ptr, '\0', t.len))
-        return bad(err, what);
+        return reconstruct_corrupt(err, what);
     *ret = strndup(t.ptr, t.len);
     return *ret ? 0 : -ENOMEM;
 }
@@ -40,42 +40,46 @@ static int read_source(struct reconstruct *r, struct text name, struct err *err)
     int rc = vec_reserve(&r->sources, 1);
 
     /* including the name of its output */
-    rc = rc < 0 ? rc : charge_add(&r->charge, 4 * name.len + 2 * INTERN_EXTRA);
+    rc = rc < 0 ? rc : charge_add(&r->base.charge, 4 * name.len + 2 * INTERN_EXTRA);
     if (rc == 0 && intern_add(r->names, name) < 0)
         rc = -ENOMEM;
     if (rc < 0)
         return rc;
     if (intern_count(r->names) == known)
-        return bad(err, "a source is listed twice");
+        return reconstruct_corrupt(err, "a source is listed twice");
     struct reconstruct_source *s = &r->sources.at[r->sources.count++];
     *s = (struct reconstruct_source){.unproved = true};
     return copy_name(name, &s->name, "invalid name of a source", err);
 }
 
-static int read_source_end(struct reconstruct *r, struct text p, struct err *err)
+static int read_source_end(struct reconstruct *r, struct text payload, struct err *err)
 {
     struct reconstruct_source *s = r->sources.count ? &r->sources.at[r->sources.count - 1] : NULL;
+    struct rec p = rec_of(payload);
 
-    if (!s || !varint_take(&p, &s->bytes) || !hash_take(&p, &s->hash) || p.len)
-        return bad(err, "invalid end of a source");
-    return 0;
+    if (s) {
+        s->bytes = rec_u(&p);
+        s->hash = hash_take(&p);
+    }
+    return p.bad || p.ptr != p.end || !s ? reconstruct_corrupt(err, "invalid end of a source") : 0;
 }
 
-static int read_output(struct reconstruct *r, struct text p, struct reconstruct_file **last,
+static int read_output(struct reconstruct *r, struct text payload, struct reconstruct_file **last,
                        struct err *err)
 {
-    uint64_t target;
-    struct reconstruct_file f = {0};
+    struct rec p = rec_of(payload);
+    uint64_t target = rec_u(&p);
+    struct reconstruct_file f = {.lines = rec_u(&p)};
 
-    if (!varint_take(&p, &target) || target >= r->target_count || !varint_take(&p, &f.lines) ||
-        !varint_take(&p, &f.bytes) || !hash_take(&p, &f.hash) || !p.len)
-        return bad(err, "invalid record of an output file");
+    f.bytes = rec_u(&p);
+    f.hash = hash_take(&p);
+    if (p.bad || target >= r->target_count)
+        return reconstruct_corrupt(err, "invalid record of an output file");
+    struct text name = {(const char *)p.ptr, (size_t)(p.end - p.ptr)};
     struct reconstruct_target *t = &r->targets[target];
     int rc = vec_reserve(&t->files, 1);
-    rc = rc < 0 ? rc : charge_add(&r->charge, p.len);
-    if (rc < 0)
-        return rc;
-    rc = copy_name(p, &f.path, "invalid name of an output file", err);
+    rc = rc < 0 ? rc : charge_add(&r->base.charge, name.len);
+    rc = rc < 0 ? rc : copy_name(name, &f.path, "invalid name of an output file", err);
     if (rc < 0)
         return rc;
     *last = &t->files.at[t->files.count++];
@@ -87,8 +91,8 @@ static int read_added(struct reconstruct *r, struct text p, struct reconstruct_f
                       struct err *err)
 {
     if (!last)
-        return bad(err, "added lines without an output file");
-    int rc = charge_add(&r->charge, 2 * p.len); /* it grows by doubling */
+        return reconstruct_corrupt(err, "added lines without an output file");
+    int rc = charge_add(&r->base.charge, 2 * p.len); /* it grows by doubling */
     if (rc < 0)
         return rc;
     buf_text(&last->added, p);
@@ -101,17 +105,17 @@ static int read_record(struct reconstruct *r, enum provenance_type type, struct 
     switch (type) {
     case PROVENANCE_TARGET:
         if (r->target_count == TARGETS_MAX || r->sources.count || p.len < 2)
-            return bad(err, "a group record in the wrong place");
+            return reconstruct_corrupt(err, "a group record in the wrong place");
         struct reconstruct_target *t = &r->targets[r->target_count++];
         t->fd = -1;
-        t->files.budget = r->budget;
+        t->files.budget = r->base.budget;
         t->dropped = *p.ptr == 1;
         return copy_name((struct text){p.ptr + 1, p.len - 1}, &t->name, "invalid name of a group",
                          err);
     case PROVENANCE_LITERAL:
         if (!p.len || p.len > LITERAL_MAX)
-            return bad(err, "a literal line is too short or too long");
-        int rc = charge_add(&r->charge, p.len + INTERN_EXTRA);
+            return reconstruct_corrupt(err, "a literal line is too short or too long");
+        int rc = charge_add(&r->base.charge, p.len + INTERN_EXTRA);
         return rc == 0 && intern_add(r->literals, p) < 0 ? -ENOMEM : rc;
     case PROVENANCE_SOURCE:
         return read_source(r, p, err);
@@ -157,7 +161,7 @@ static int name_outputs(struct reconstruct *r, struct err *err)
 
     for (size_t i = 0; i < r->sources.count && rc == 0; i++) {
         struct reconstruct_source *s = &r->sources.at[i];
-        rc = i % 1024 ? 0 : budget_check(r->budget);
+        rc = i % 1024 ? 0 : budget_check(r->base.budget);
         rc = rc < 0 ? rc : name_output(r, s);
         if (rc < 0)
             break;
@@ -204,15 +208,15 @@ static int load_manifest(struct reconstruct *r, struct charge *charge, struct er
 
 static int compare_hash(struct reconstruct *r, const json_t *manifest, struct err *err)
 {
-    const json_t *of = json_object_get(manifest, "provenance");
-    const char *recorded = json_string_value(json_object_get(of, "xxh128"));
+    const json_t *sidecar = json_object_get(manifest, "provenance");
+    const char *recorded = json_string_value(json_object_get(sidecar, "xxh128"));
     struct hash128 hash = {0};
     struct stat st;
-    char is[33];
+    char computed[33];
 
     if (fstat(r->provenance_fd, &st) < 0)
         return -errno;
-    long long size = json_integer_value(json_object_get(of, "bytes"));
+    long long size = json_integer_value(json_object_get(sidecar, "bytes"));
     if (recorded && size != st.st_size)
         return err_set(err, ERR_CORRUPT,
                        PROVENANCE_NAME " has %lld bytes, but " MANIFEST_NAME " says %lld",
@@ -223,23 +227,23 @@ static int compare_hash(struct reconstruct *r, const json_t *manifest, struct er
     free(piece);
     if (rc < 0)
         return rc;
-    hash128_hex(hash, is);
-    if (!recorded || strcmp(recorded, is) != 0)
+    hash128_hex(hash, computed);
+    if (!recorded || strcmp(recorded, computed) != 0)
         return err_set(err, ERR_CORRUPT,
-                       PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", is,
+                       PROVENANCE_NAME " has XXH3-128 %s, but " MANIFEST_NAME " says %s", computed,
                        recorded ? recorded : "nothing");
     return 0;
 }
 
 static int check_manifest(struct reconstruct *r, struct err *err)
 {
-    struct charge charge = {.budget = r->budget};
+    struct charge charge = {.budget = r->base.budget};
     json_t *manifest = NULL;
     int rc = load_manifest(r, &charge, err, &manifest);
 
     if (rc == 0 && manifest)
         rc = compare_hash(r, manifest, err);
-    r->complete = !json_is_false(json_object_get(manifest, "complete"));
+    r->base.complete = !json_is_false(json_object_get(manifest, "complete"));
     json_decref(manifest);
     charge_done(&charge);
     return rc;
@@ -247,11 +251,12 @@ static int check_manifest(struct reconstruct *r, struct err *err)
 
 /* ---- the whole sidecar ----------------------------------------------------------------------- */
 
+/* Opens the sidecar at its start. */
 static int open_reader(struct reconstruct *r)
 {
     provenance_reader_free(r->provenance);
     r->provenance = NULL;
-    return provenance_reader_new(r->provenance_fd, r->budget, &r->provenance);
+    return provenance_reader_new(r->provenance_fd, r->base.budget, &r->provenance);
 }
 
 int reconstruct_read_sidecar(struct reconstruct *r, struct err *err)
@@ -266,7 +271,7 @@ int reconstruct_read_sidecar(struct reconstruct *r, struct err *err)
                        PROVENANCE_NAME " not found: the directory was not written by /organize");
     if (r->provenance_fd < 0)
         return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", strerror(-r->provenance_fd));
-    r->sources.budget = r->budget;
+    r->sources.budget = r->base.budget;
     r->targets = calloc(TARGETS_MAX, sizeof(*r->targets));
     r->literals = intern_new();
     r->names = intern_new();

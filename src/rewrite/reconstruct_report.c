@@ -1,6 +1,5 @@
 /* reconstruct_report.c - reconstruct.json: the originals that are proved to be unchanged, and what
  * is missing from the others. */
-#include "rewrite/manifest.h"
 #include "rewrite/reconstruct.h"
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -63,7 +62,7 @@ static void write_dropped(struct jw *j, const void *reconstruct)
 static const struct member members[] = {
     MEMBER("files", sources.count),
     MEMBER("proved", proved),
-    MEMBER("complete", complete),
+    MEMBER("complete", base.complete),
     MEMBER_WRITTEN("missing", write_missing, PATHS),
     MEMBER_WRITTEN("changed", write_changed, PATHS),
     MEMBER_WRITTEN("dropped", write_dropped, PATHS),
@@ -72,9 +71,3 @@ static const struct member members[] = {
 const struct object_type reconstructed_type = {"Reconstructed", MEMBERS(members),
                                                .help = "reconstruct.json"};
 #undef OBJECT
-
-int reconstruct_write_report(struct reconstruct *r, struct err *err)
-{
-    int rc = format_object(&reconstructed_type, r, true, &r->report);
-    return rc == ERR_END ? manifest_put(r->archive_writer, REPORT_NAME, &r->report, err) : rc;
-}

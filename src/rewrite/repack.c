@@ -5,56 +5,47 @@
  * 2^128, which their order does not change. One sum is that of the inflated members, the other is
  * that of the same query, evaluated again.
  */
-#include "rewrite/manifest.h"
+#include "rewrite/transform.h"
+
 #include "dftracerd/text_range.h"
-#include "dftracerd/vec.h"
 #include "dftracerd/view.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { STEP = 1 << 20 };
+enum { STEP_BYTES = 1 << 20 };
 
 struct sum {
     uint64_t lines;
     unsigned __int128 hashes;
 };
-struct written {
-    char *name;         /* `text` */
-    const char *source; /* REPACK_PGZIP: source; borrowed from the snapshot */
-    bool is_copy;       /* the file has a source */
-    uint64_t lines, text_bytes, bytes;
-    struct hash128 hash;      /* hash of the file */
-    struct hash128 text_hash; /* REPACK_PGZIP: hash of the text */
-    char text[300];
+struct repack_file {
+    struct transform_file base;
+    const char *source;       /* REPACK_PGZIP: borrowed from the snapshot */
+    bool is_copy;             /* the file has a source */
+    struct hash128 text_hash; /* REPACK_PGZIP */
 };
-/* Memory of a file until the end, here and in the archive_writer. */
-enum { WRITTEN_BYTES = sizeof(struct written) + 512 };
 struct repack {
+    struct transform base;
     struct query *query;
-    struct charge charge; /* for `written` */
-    struct archive_writer *archive_writer;
     struct repack_options o;
     struct compressor *compressor;
-    struct compressor_file *file; /* current file */
-    VEC(struct written *) written;
+    struct repack_file *file; /* the current one, or NULL */
     struct view *view;        /* the lines; later the lines that are read for the check */
     struct text_range *range; /* text of the current file */
-    struct hasher *hasher;
-    size_t next; /* position of the next file to compress */
-    struct buf text, manifest;
-    pthread_mutex_t lock; /* guards `out` */
-    struct sum out, in;
+    struct hasher hasher;     /* REPACK_PGZIP: hash of the text of the current file */
+    size_t next;              /* REPACK_PGZIP: position of the next file to compress */
+    struct buf text;
+    pthread_mutex_t lock;             /* guards `sum_written` */
+    struct sum sum_written, sum_read; /* of the lines that were written, and read again */
     struct {
         uint64_t generation;
         const uint32_t *sources; /* positions in the snapshot */
         size_t source_count;
-        bool complete, is_checked, verified;
+        bool is_checked, verified;
         struct hash128 hash_read, hash_written;
-    } head; /* first members of the manifest */
-    enum { WRITING, CHECKING, FINISHED } state;
+    } head;           /* members of the manifest */
+    bool is_checking; /* everything is written, and the lines are read again */
 };
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -83,118 +74,53 @@ static void check_text(void *arg, struct text text)
     struct sum s = {0};
     sum_lines(&s, text);
     pthread_mutex_lock(&r->lock);
-    r->out.lines += s.lines;
-    r->out.hashes += s.hashes;
+    r->sum_written.lines += s.lines;
+    r->sum_written.hashes += s.hashes;
     pthread_mutex_unlock(&r->lock);
-}
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-static int open_view(struct repack *r, struct err *err)
-{
-    struct view_options o = {.order_ts = r->o.order_ts, .limit = UINT64_MAX};
-    return view_open(r->query, &o, err, &r->view);
-}
-
-int repack_open(struct query *q, struct pool *pool, struct budget *budget,
-                struct archive_writer *archive_writer, const struct repack_options *options,
-                struct err *err, struct repack **ret)
-{
-    struct repack *r = calloc(1, sizeof *r);
-    if (!r)
-        return -ENOMEM;
-    *r = (struct repack){
-        .query = q, .charge.budget = budget, .archive_writer = archive_writer, .o = *options};
-    pthread_mutex_init(&r->lock, NULL);
-    struct compressor_options o = {.level = options->level, .budget = budget, .arg = r};
-    if (options->verify && options->kind != REPACK_PGZIP)
-        o.check = check_text;
-    int rc = compressor_new(pool, archive_writer, &o, &r->compressor);
-    if (rc == 0 && options->kind != REPACK_PGZIP)
-        rc = open_view(r, err);
-    if (rc == 0 && !(r->hasher = aligned_alloc(_Alignof(struct hasher), sizeof *r->hasher)))
-        rc = -ENOMEM;
-    if (rc < 0)
-        return repack_close(r), rc;
-    *ret = r;
-    return 0;
-}
-
-void repack_close(struct repack *r)
-{
-    if (!r)
-        return;
-    view_close(r->view);
-    text_range_close(r->range);
-    compressor_drop(r->file);
-    compressor_free(r->compressor);
-    for (size_t i = 0; i < r->written.count; i++)
-        free(r->written.at[i]);
-    vec_done(&r->written);
-    free(r->hasher);
-    buf_done(&r->text);
-    buf_done(&r->manifest);
-    charge_done(&r->charge);
-    pthread_mutex_destroy(&r->lock);
-    free(r);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static struct written *current_file(const struct repack *r)
+/* Begins a trace, or with a source its copy. */
+static int begin_file(struct repack *r, const char *source, struct err *err)
 {
-    return r->written.at[r->written.count - 1];
-}
+    struct transform *t = &r->base;
+    struct transform_file *f = NULL;
+    const size_t size = sizeof(*r->file);
+    const char *name = r->o.name, *gz = r->o.level ? ".gz" : "";
+    int rc;
 
-static int begin_file(struct repack *r, struct err *err)
-{
-    int rc = charge_add(&r->charge, WRITTEN_BYTES);
+    if (source)
+        rc = transform_file_begin(t, r->compressor, size, err, &f, "%s.gz", source);
+    else if (r->o.kind == REPACK_MERGE)
+        rc = transform_file_begin(t, r->compressor, size, err, &f, "%s%s", name, gz);
+    else
+        rc = transform_file_begin(t, r->compressor, size, err, &f, "%s-%zu.pfw%s", name,
+                                  t->files.count + 1, gz);
     if (rc < 0)
         return rc;
-    if (vec_reserve(&r->written, 1) < 0)
-        return -ENOMEM;
-    struct written *w = calloc(1, sizeof *w);
-    if (!w)
-        return -ENOMEM;
-    w->name = w->text;
-    r->written.at[r->written.count++] = w;
-    return compressor_open(r->compressor, err, &r->file);
+    r->file = (struct repack_file *)f;
+    r->file->source = source;
+    r->file->is_copy = source != NULL;
+    return source ? 0 : compressor_text(f->compressor, TEXT("[\n"), err);
 }
 
-static int end_file(struct repack *r, const char *name, struct err *err)
+static int end_file(struct repack *r, struct err *err)
 {
-    struct written *w = current_file(r);
-    struct compressor_file *f = r->file;
-    w->text_bytes = compressor_text_bytes(f);
+    struct transform_file *f = &r->file->base;
+    int rc = r->file->is_copy ? 0 : compressor_text(f->compressor, TEXT("]\n"), err);
+
     r->file = NULL;
-    return compressor_finish(f, name, &w->bytes, &w->hash, err);
+    return rc < 0 ? rc : transform_file_end(f, err);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static int begin_trace(struct repack *r, struct err *err)
-{
-    int rc = begin_file(r, err);
-    return rc < 0 ? rc : compressor_text(r->file, TEXT("[\n"), err);
-}
-
-static int end_trace(struct repack *r, struct err *err)
-{
-    struct written *w = current_file(r);
-    const char *gz = r->o.level ? ".gz" : "";
-    if (r->o.kind == REPACK_MERGE)
-        snprintf(w->name, sizeof w->text, "%s%s", r->o.name, gz);
-    else
-        snprintf(w->name, sizeof w->text, "%s-%zu.pfw%s", r->o.name, r->written.count, gz);
-    int rc = compressor_text(r->file, TEXT("]\n"), err);
-    return rc < 0 ? rc : end_file(r, w->name, err);
-}
-
 /* Returns the lines of the text that belong to the current file: the line that reaches the size
  * completes a file. */
-static struct text take_lines(const struct repack *r, struct text text)
+static struct text lines_of_file(const struct repack *r, struct text text)
 {
-    uint64_t have = compressor_text_bytes(r->file), max = r->o.chunk_bytes;
+    uint64_t have = compressor_text_bytes(r->file->base.compressor), max = r->o.chunk_bytes;
     if (r->o.kind != REPACK_SPLIT || have + text.len < max)
         return text;
     size_t from = have < max ? (size_t)(max - have) : 0;
@@ -204,7 +130,7 @@ static struct text take_lines(const struct repack *r, struct text text)
     return text;
 }
 
-static uint64_t count_lines(struct text t)
+static uint64_t newlines_count(struct text t)
 {
     uint64_t n = 0;
     for (const char *p = t.ptr, *end = t.ptr + t.len;
@@ -217,17 +143,18 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
 {
     int rc = 0;
     while (text.len && rc == 0) {
-        rc = r->file ? 0 : begin_trace(r, err);
+        rc = r->file ? 0 : begin_file(r, NULL, err);
         if (rc < 0)
             return rc;
-        struct text part = take_lines(r, text);
-        current_file(r)->lines += count_lines(part);
-        rc = compressor_text(r->file, part, err);
+        struct text part = lines_of_file(r, text);
+        struct transform_file *f = &r->file->base;
+        f->lines += newlines_count(part);
+        rc = compressor_text(f->compressor, part, err);
         text.ptr += part.len;
         text.len -= part.len;
         if (rc == 0 && r->o.kind == REPACK_SPLIT &&
-            compressor_text_bytes(r->file) >= r->o.chunk_bytes)
-            rc = end_trace(r, err);
+            compressor_text_bytes(f->compressor) >= r->o.chunk_bytes)
+            rc = end_file(r, err);
     }
     return rc;
 }
@@ -249,37 +176,31 @@ static int begin_copy(struct repack *r, struct err *err)
     if (r->next == n)
         return ERR_END;
     const struct index_file *file = snapshot_file(s, files[r->next++]);
-    int rc = begin_file(r, err);
-    if (rc < 0)
-        return rc;
-    current_file(r)->source = file->name;
-    current_file(r)->is_copy = true;
-    if (strlen(file->name) + 4 > sizeof current_file(r)->text)
-        return err_set(err, -ENAMETOOLONG, "%.200s...: the name is too long", file->name);
-    snprintf(current_file(r)->name, sizeof current_file(r)->text, "%s.gz", file->name);
-    hasher_begin(r->hasher, 0);
-    return text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX,
-                           r->charge.budget, err, &r->range);
+    int rc = begin_file(r, file->name, err);
+    hasher_begin(&r->hasher, 0);
+    return rc < 0 ? rc
+                  : text_range_open(query_index(r->query), s, file, TEXT_BYTES, 0, UINT64_MAX,
+                                    r->base.budget, err, &r->range);
 }
 
 static int copy_some(struct repack *r, struct err *err)
 {
     int rc = r->range ? 0 : begin_copy(r, err);
     buf_clear(&r->text);
-    while (rc == 0 && r->text.len < STEP)
+    while (rc == 0 && r->text.len < STEP_BYTES)
         rc = text_range_next(r->range, &r->text, err);
     if ((rc < 0 && rc != ERR_END) || !r->range)
         return rc;
     struct text text = {r->text.data, r->text.len};
-    hasher_add(r->hasher, text.ptr, text.len);
-    current_file(r)->lines += count_lines(text);
-    int put = compressor_text(r->file, text, err);
+    hasher_add(&r->hasher, text.ptr, text.len);
+    r->file->base.lines += newlines_count(text);
+    int put = compressor_text(r->file->base.compressor, text, err);
     if (put < 0 || rc == 0)
         return put;
-    current_file(r)->text_hash = hasher_end(r->hasher);
+    r->file->text_hash = hasher_end(&r->hasher);
     text_range_close(r->range);
     r->range = NULL;
-    return end_file(r, current_file(r)->name, err);
+    return end_file(r, err);
 }
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
@@ -296,9 +217,9 @@ static struct value is_read(const void *file)
     return (struct value){.type = VALUE_BOOL, .i = !index_file_is_unread(file)};
 }
 
-static const void *written_of(const void *repack, size_t i)
+static const void *file_of(const void *repack, size_t i)
 {
-    return ((const struct repack *)repack)->written.at[i];
+    return ((const struct repack *)repack)->base.files.at[i];
 }
 
 #define OBJECT struct index_file
@@ -310,17 +231,17 @@ static const struct member source_members[] = {
 static const struct object_type source_type = {NULL, MEMBERS(source_members)};
 #undef OBJECT
 
-#define OBJECT struct written
-static const struct member written_members[] = {
-    MEMBER("name", name),
+#define OBJECT struct repack_file
+static const struct member file_members[] = {
+    MEMBER("name", base.name),
     MEMBER("source", source, .optional = true),
-    MEMBER("lines", lines),
-    MEMBER("text_bytes", text_bytes),
-    MEMBER("bytes", bytes),
-    MEMBER_HASH("xxh128", hash),
+    MEMBER("lines", base.lines),
+    MEMBER("text_bytes", base.text_bytes),
+    MEMBER("bytes", base.bytes),
+    MEMBER_HASH("xxh128", base.hash),
     MEMBER_HASH("text_xxh128", text_hash, .when = WHEN(is_copy), .optional = true),
 };
-static const struct object_type written_type = {NULL, MEMBERS(written_members)};
+static const struct object_type file_type = {NULL, MEMBERS(file_members)};
 #undef OBJECT
 
 static const char *const commands[] = {"merge", "split", "pgzip", NULL};
@@ -329,47 +250,38 @@ static const char *const commands[] = {"merge", "split", "pgzip", NULL};
 #define VERIFIED .when = WHEN(head.is_checked), .optional = true
 static const struct member members[] = {
     MEMBER("command", o.kind, .choices = commands),
-    MEMBERS_STATE(head.generation, head.complete),
+    MEMBERS_STATE(head.generation, base.complete),
     MEMBER_OBJECTS("sources", head.sources, head.source_count, &source_type, .item = source_of),
-    MEMBER_OBJECTS("files", written.at, written.count, &written_type, .item = written_of),
+    MEMBER_OBJECTS("files", base.files.at, base.files.count, &file_type, .item = file_of),
     MEMBER("verified", head.verified, VERIFIED),
-    MEMBER("lines_read", in.lines, VERIFIED),
-    MEMBER("lines_written", out.lines, VERIFIED),
+    MEMBER("lines_read", sum_read.lines, VERIFIED),
+    MEMBER("lines_written", sum_written.lines, VERIFIED),
     MEMBER_HASH("hash_read", head.hash_read, VERIFIED),
     MEMBER_HASH("hash_written", head.hash_written, VERIFIED),
 };
 const struct object_type repacked_type = {"Repacked", MEMBERS(members), .help = "manifest.json"};
 #undef OBJECT
 
-static int write_manifest(struct repack *r, struct err *err)
-{
-    r->head.generation = snapshot_generation(query_snapshot(r->query));
-    r->head.complete = query_complete(r->query);
-    r->head.source_count = query_files(r->query, &r->head.sources);
-    r->head.is_checked = r->o.verify && r->o.kind != REPACK_PGZIP;
-    r->head.verified = r->in.lines == r->out.lines && r->in.hashes == r->out.hashes;
-    r->head.hash_read = sum_hash(&r->in);
-    r->head.hash_written = sum_hash(&r->out);
-    int rc = format_object(&repacked_type, r, true, &r->manifest);
-    r->state = FINISHED;
-    if (rc != ERR_END || archive_writer_is_body(r->archive_writer))
-        return rc == ERR_END ? 0 : rc;
-    return manifest_put(r->archive_writer, "manifest.json", &r->manifest, err);
-}
-
-struct text repack_manifest(const struct repack *r)
-{
-    return (struct text){r->manifest.data, r->manifest.len};
-}
-
 /* ---- steps ----------------------------------------------------------------------------------- */
+
+static int open_view(struct repack *r, struct err *err)
+{
+    struct view_options o = {.order_ts = r->o.order_ts, .limit = UINT64_MAX};
+
+    return view_open(r->query, &o, err, &r->view);
+}
+
+static int read_lines(struct repack *r, struct err *err)
+{
+    buf_clear(&r->text);
+    return view_next(r->view, STEP_BYTES, &r->text, err);
+}
 
 static int write_some(struct repack *r, struct err *err)
 {
     if (r->o.kind == REPACK_PGZIP)
         return copy_some(r, err);
-    buf_clear(&r->text);
-    int rc = view_next(r->view, STEP, &r->text, err);
+    int rc = read_lines(r, err);
     if (rc < 0 && rc != ERR_END)
         return rc;
     int put = write_lines(r, (struct text){r->text.data, r->text.len}, err);
@@ -380,31 +292,87 @@ static int write_some(struct repack *r, struct err *err)
 static int end_writing(struct repack *r, struct err *err)
 {
     int rc = 0;
+
     if (r->o.kind == REPACK_MERGE && !r->file)
-        rc = begin_trace(r, err);
+        rc = begin_file(r, NULL, err);
     if (rc == 0 && r->file)
-        rc = end_trace(r, err);
-    if (rc == 0)
-        rc = compressor_flush(r->compressor, err);
-    if (rc < 0 || r->o.kind == REPACK_PGZIP || !r->o.verify)
-        return rc < 0 ? rc : write_manifest(r, err);
-    r->state = CHECKING;
+        rc = end_file(r, err);
+    rc = rc < 0 ? rc : compressor_flush(r->compressor, err);
+    if (rc < 0 || !r->head.is_checked)
+        return rc < 0 ? rc : ERR_END;
+    r->is_checking = true;
     view_close(r->view);
     r->view = NULL;
     return open_view(r, err);
 }
 
-int repack_next(struct repack *r, struct err *err)
+static int repack_step(struct transform *t, struct err *err)
 {
-    int rc;
-    if (r->state == FINISHED)
-        return ERR_END;
-    if (r->state == CHECKING) {
-        buf_clear(&r->text);
-        rc = view_next(r->view, STEP, &r->text, err);
-        sum_lines(&r->in, (struct text){r->text.data, r->text.len});
-        return rc == ERR_END ? write_manifest(r, err) : rc;
+    struct repack *r = (struct repack *)t;
+
+    if (!r->is_checking) {
+        int rc = write_some(r, err);
+        return rc == ERR_END ? end_writing(r, err) : rc;
     }
-    rc = write_some(r, err);
-    return rc == ERR_END ? end_writing(r, err) : rc;
+    int rc = read_lines(r, err);
+    sum_lines(&r->sum_read, (struct text){r->text.data, r->text.len});
+    return rc;
+}
+
+static int repack_finish(struct transform *t, struct err *err)
+{
+    struct repack *r = (struct repack *)t;
+
+    (void)err;
+    r->head.generation = snapshot_generation(query_snapshot(r->query));
+    r->head.source_count = query_files(r->query, &r->head.sources);
+    r->head.verified =
+        r->sum_read.lines == r->sum_written.lines && r->sum_read.hashes == r->sum_written.hashes;
+    r->head.hash_read = sum_hash(&r->sum_read);
+    r->head.hash_written = sum_hash(&r->sum_written);
+    return 0;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static void repack_done(struct transform *t)
+{
+    struct repack *r = (struct repack *)t;
+
+    view_close(r->view);
+    text_range_close(r->range);
+    compressor_free(r->compressor);
+    buf_done(&r->text);
+    pthread_mutex_destroy(&r->lock);
+}
+
+static const struct transform_kind repack_kind = {
+    .manifest_name = MANIFEST_NAME,
+    .manifest = &repacked_type,
+    .step = repack_step,
+    .finish = repack_finish,
+    .done = repack_done,
+};
+
+int repack_open(struct query *q, struct pool *pool, struct budget *budget,
+                struct archive_writer *archive_writer, const struct repack_options *options,
+                struct err *err, struct transform **ret)
+{
+    struct repack *r = transform_new(&repack_kind, sizeof(*r), archive_writer, budget);
+
+    if (!r)
+        return err_set_code(err, -ENOMEM);
+    r->query = q;
+    r->o = *options;
+    r->base.complete = query_complete(q);
+    r->head.is_checked = options->verify && options->kind != REPACK_PGZIP;
+    pthread_mutex_init(&r->lock, NULL);
+    struct compressor_options compress = {.level = options->level,
+                                          .budget = budget,
+                                          .check = r->head.is_checked ? check_text : NULL,
+                                          .arg = r};
+    int rc = compressor_new(pool, archive_writer, &compress, &r->compressor);
+    if (rc == 0 && options->kind != REPACK_PGZIP)
+        rc = open_view(r, err);
+    return transform_opened(&r->base, rc, err, ret);
 }

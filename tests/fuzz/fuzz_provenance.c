@@ -67,7 +67,7 @@ static void pack_records(const uint8_t *data, size_t size, struct buf *out)
     hasher_begin(&hasher, 0);
     hasher_add(&hasher, text.data, text.len);
     buf_putc(&text, PROVENANCE_END);
-    varint_put(&text, 16);
+    rec_put_u(&text, 16);
     hash_put(&text, hasher_end(&hasher));
     char *room = buf_reserve(out, ZSTD_compressBound(text.len));
     size_t n = ZSTD_compress(room, ZSTD_compressBound(text.len), text.data, text.len, 1);
@@ -98,14 +98,14 @@ static void read_records(const struct buf *file)
 }
 
 /* All of it is to be sent, in steps as http takes them. */
-static void reconstruct_all(struct reconstruct *r, struct archive_writer *archive_writer,
+static void reconstruct_all(struct transform *r, struct archive_writer *archive_writer,
                             struct err *err)
 {
     struct buf out = {0};
     int rc = 0;
 
     for (unsigned i = 0; rc == 0 && i < STEPS_MAX; i++) {
-        rc = reconstruct_next(r, err);
+        rc = transform_next(r, err);
         for (int sent = rc < 0 && rc != ERR_END ? rc : 0; sent == 0;) {
             sent = archive_writer_send(archive_writer, 1 << 20, &out, err);
             assert(out.len < SENT_MAX);
@@ -113,7 +113,7 @@ static void reconstruct_all(struct reconstruct *r, struct archive_writer *archiv
         }
     }
     if (rc == ERR_END)
-        assert(reconstruct_report(r).len > 0);
+        assert(transform_manifest(r).len > 0);
     buf_done(&out);
 }
 
@@ -124,7 +124,7 @@ static void reconstruct(void)
     struct disk_budget disk = {.limit = 8 << 20};
     struct err err = {0};
     struct archive_writer *archive_writer = NULL;
-    struct reconstruct *r = NULL;
+    struct transform *r = NULL;
     int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     assert(dir >= 0 && archive_writer_tar_new("/tmp", &disk, 0, &archive_writer) == 0);
@@ -133,7 +133,7 @@ static void reconstruct(void)
         reconstruct_all(r, archive_writer, &err);
     else
         assert(err.text[0] || rc == -ENOMEM || rc == ERR_MEMORY_LIMIT);
-    reconstruct_free(r);
+    transform_free(r);
     archive_writer_free(archive_writer);
     close(dir);
     assert(atomic_load(&budget.memory_used) == 0 && disk.used == 0);

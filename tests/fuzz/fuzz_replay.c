@@ -84,7 +84,7 @@ static void planner_init(struct planner *p)
 
 static void planner_done(struct planner *p)
 {
-    plan_again(&p->plan);
+    plan_reset(&p->plan);
     plan_done(&p->plan);
     files_done(&p->files);
     lanes_done(&p->lanes);
@@ -151,7 +151,7 @@ static struct seen from_file(struct planner *p, const uint8_t *data, size_t size
     struct seen seen = read_all(in, p);
     uint64_t invalid = input_invalid(in);
     assert(input_rewind(in) == 0);
-    plan_again(&p->plan);
+    plan_reset(&p->plan);
     struct seen again = read_all(in, p);
     check_same(&seen, &again);
     assert(input_invalid(in) == invalid);
@@ -167,7 +167,7 @@ static struct seen from_pipe(struct planner *p, const uint8_t *data, size_t size
     assert(pipe2(fds, O_CLOEXEC) == 0 && input_open(fds[0], &in) == 0);
     struct parts rest = {fds[1], data + first, size - first};
     write_part(fds[1], data, first);
-    input_on_wait(in, write_rest, &rest, NULL);
+    input_set_wait(in, write_rest, &rest, NULL);
     struct seen seen = read_all(in, p);
     write_rest(&rest); /* where the end was found before */
     input_close(in);
@@ -193,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t first = (size - 1) * data[0] / 255;
     planner_init(&p);
     struct seen file = from_file(&p, data + 1, size - 1);
-    plan_again(&p.plan);
+    plan_reset(&p.plan);
     struct seen pipe = from_pipe(&p, data + 1, size - 1, first);
     if (!lines_continue((struct text){(const char *)data + 1, size - 1}))
         check_same(&file, &pipe);

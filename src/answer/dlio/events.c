@@ -63,8 +63,8 @@ struct processes {
     struct buf key;
 };
 
-/* Finds or adds a process. Returns its position in p->all, or an error. */
-static int64_t process_of(struct processes *p, const struct value *host, const struct value *pid)
+/* Returns the number of a process, which is added if it is new, or an error. */
+static int64_t find_process(struct processes *p, const struct value *host, const struct value *pid)
 {
     buf_clear(&p->key);
     if (host->type == VALUE_TEXT)
@@ -125,8 +125,8 @@ struct reading {
     uint64_t found[GENERATIONS * DLIO_KINDS], invalid[GENERATIONS * DLIO_KINDS], rows;
 };
 
-/* A pair may be in several generations; the first is its number. Returns -1 if there is none. */
-static int number_of(const struct value *cat, const struct value *name)
+/* Returns the number of the first generation and kind with this pair; -1 if there is none. */
+static int pair_number(const struct value *cat, const struct value *name)
 {
     if (cat->type != VALUE_TEXT || name->type != VALUE_TEXT)
         return -1;
@@ -138,7 +138,7 @@ static int number_of(const struct value *cat, const struct value *name)
     return -1;
 }
 
-/* Reads whole nanoseconds in 64 bits; returns false for others, and for less than `least`. */
+/* Returns false if it is no time, is less than `least`, or does not fit. */
 static bool read_time(const struct value *v, int64_t least, int64_t *ret)
 {
     if (v->type != VALUE_TIME || v->wide < least || v->wide > INT64_MAX)
@@ -150,7 +150,7 @@ static bool read_time(const struct value *v, int64_t least, int64_t *ret)
 static int add_row(struct reading *r, const struct value *row)
 {
     struct dlio_event event = {.order = r->rows++};
-    int number = number_of(&row[COL_CAT], &row[COL_NAME]);
+    int number = pair_number(&row[COL_CAT], &row[COL_NAME]);
     if (number < 0)
         return 0;
     r->found[number]++;
@@ -160,7 +160,7 @@ static int add_row(struct reading *r, const struct value *row)
         r->invalid[number]++;
         return 0;
     }
-    int64_t process = process_of(&r->processes, &row[COL_HOST], &row[COL_PID]);
+    int64_t process = find_process(&r->processes, &row[COL_HOST], &row[COL_PID]);
     if (process < 0)
         return (int)process;
     event.process = (uint32_t)process;
@@ -330,9 +330,8 @@ static int list_found(struct query *q, struct err *err, struct buf *out)
 int dlio_events_missing(struct query *q, const struct dlio_report *r, struct err *err)
 {
     struct buf expected = {0}, found = {0};
-    bool any =
-        r->times[DLIO_ITER].events + r->times[DLIO_PREPROCESS].events + r->times[DLIO_ITEM].events >
-        0;
+    bool any = r->times[DLIO_ITER].events || r->times[DLIO_PREPROCESS].events ||
+               r->times[DLIO_ITEM].events;
     list_names(&expected);
     int rc = list_found(q, err, &found);
     buf_putc(&expected, '\0');

@@ -61,30 +61,16 @@ static struct value parameter(const struct dlio_model *m, const char *key)
     return (struct value){.type = VALUE_NULL};
 }
 
-static struct value mean(const void *model)
-{
-    return parameter(model, "mean");
-}
-
-static struct value stdev(const void *model)
-{
-    return parameter(model, "stdev");
-}
-
-static struct value sigma(const void *model)
-{
-    return parameter(model, "sigma");
-}
-
-static struct value shape(const void *model)
-{
-    return parameter(model, "shape");
-}
-
-static struct value scale(const void *model)
-{
-    return parameter(model, "scale");
-}
+#define PARAMETER_VALUE(key) \
+    static struct value key(const void *model) \
+    { \
+        return parameter(model, #key); \
+    }
+PARAMETER_VALUE(mean)
+PARAMETER_VALUE(stdev)
+PARAMETER_VALUE(sigma)
+PARAMETER_VALUE(shape)
+PARAMETER_VALUE(scale)
 
 static struct value component_count(const void *model)
 {

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct work {
+enum { BATCH_MAX = 1000000 }; /* samples of a simulated batch */
+
+/* Arrays of seconds, in the order of the events. */
+struct dlio_work {
     struct dlio_events events;
     struct dlio_rank *ranks;
     double *blocks, *iters; /* seconds, in the order of the events */
@@ -40,8 +43,7 @@ static int64_t interval_of(const struct dlio_event *event, int64_t interval_ns)
     return n - (event->ts_ns % interval_ns < 0);
 }
 
-/* Keeps at most samples_per_entry values of each process and interval. Returns the number of values
- * kept. */
+/* Keeps at most samples_per_entry values of each process and interval; returns their number. */
 static size_t thin_samples(const struct dlio_events *e, int kind, const struct dlio_options *o,
                            struct dlio_random *random, double *values)
 {
@@ -62,7 +64,7 @@ static size_t thin_samples(const struct dlio_events *e, int kind, const struct d
     return kept;
 }
 
-static int take_samples(const struct dlio_events *e, struct dlio_report *r)
+static int collect_samples(const struct dlio_events *e, struct dlio_report *r)
 {
     struct dlio_random random = {r->options.seed};
     int rc = 0;
@@ -82,7 +84,7 @@ static int take_samples(const struct dlio_events *e, struct dlio_report *r)
     return rc;
 }
 
-static int fit(struct dlio_report *r, int kind)
+static int fit_times(struct dlio_report *r, int kind)
 {
     struct dlio_times *t = &r->times[kind];
     int rc =
@@ -95,7 +97,7 @@ static int fit(struct dlio_report *r, int kind)
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* A process with events of the loop body is a rank. */
-static int make_ranks(struct work *w, struct dlio_report *r)
+static int make_ranks(struct dlio_work *w, struct dlio_report *r)
 {
     const struct dlio_events *e = &w->events;
     size_t at = e->begin[DLIO_ITER];
@@ -123,7 +125,7 @@ static int make_ranks(struct work *w, struct dlio_report *r)
     return 0;
 }
 
-static int measure_trace(const struct work *w, struct dlio_report *r)
+static int measure_trace(const struct dlio_work *w, struct dlio_report *r)
 {
     const struct dlio_events *e = &w->events;
     size_t n = e->begin[DLIO_ITER + 1]; /* DLIO_BLOCK and DLIO_ITER are the first kinds */
@@ -172,7 +174,7 @@ static uint64_t count_in_waits(const struct dlio_events *e, int kind)
     return n;
 }
 
-static double mean_of(const struct dlio_times *t)
+static double mean_sample(const struct dlio_times *t)
 {
     double sum = 0;
     for (size_t i = 0; i < t->count; i++)
@@ -188,18 +190,18 @@ static void plan_batches(const struct dlio_events *e, struct dlio_report *r,
     const struct dlio_times *iter = &r->times[DLIO_ITER];
     int kind = r->times[DLIO_ITEM].events ? DLIO_ITEM : DLIO_PREPROCESS;
     const struct dlio_times *item = &r->times[kind];
-    uint64_t own = count_in_waits(e, kind), loaded = own ? own : item->events;
+    uint64_t in_waits = count_in_waits(e, kind), loaded = in_waits ? in_waits : item->events;
     uint64_t batches = iter->events ? iter->events : r->times[DLIO_BLOCK].events;
     r->batch_items = (loaded + batches / 2) / batches;
     if (loaded > 0 && r->batch_items == 0)
         r->batch_items = 1;
-    s->batch_items = (unsigned)(r->batch_items < 1000000 ? r->batch_items : 1000000);
+    s->batch_items = (unsigned)(r->batch_items < BATCH_MAX ? r->batch_items : BATCH_MAX);
     s->overhead = iter->count > 0 ? iter->samples[0] : 0;
-    if (own > 0 && kind == DLIO_ITEM)
-        s->overhead = fmax(0, mean_of(iter) - (double)r->batch_items * mean_of(item));
+    if (in_waits > 0 && kind == DLIO_ITEM)
+        s->overhead = fmax(0, mean_sample(iter) - (double)r->batch_items * mean_sample(item));
 }
 
-static int simulate(struct work *w, struct dlio_report *r)
+static int simulate_steps(struct dlio_work *w, struct dlio_report *r)
 {
     struct dlio_times *block = &r->times[DLIO_BLOCK], *preprocess = &r->times[DLIO_PREPROCESS];
     const struct dlio_times *items = &r->times[DLIO_ITEM];
@@ -227,16 +229,17 @@ static int simulate(struct work *w, struct dlio_report *r)
     return rc;
 }
 
-static int compute(struct work *w, struct dlio_report *r)
+static int compute_report(struct dlio_work *w, struct dlio_report *r)
 {
-    size_t each = 5 * sizeof(double) + sizeof(struct dlio_interval);
-    int rc = charge_add(&r->charge, w->events.all.count * each);
-    rc = rc < 0 ? rc : take_samples(&w->events, r);
-    rc = rc < 0 ? rc : fit(r, DLIO_BLOCK);
-    rc = rc < 0 ? rc : fit(r, DLIO_PREPROCESS);
+    /* of an event at most: its sample, its seconds, its interval, and copies for sorting */
+    size_t event_bytes = 5 * sizeof(double) + sizeof(struct dlio_interval);
+    int rc = charge_add(&r->charge, w->events.all.count * event_bytes);
+    rc = rc < 0 ? rc : collect_samples(&w->events, r);
+    rc = rc < 0 ? rc : fit_times(r, DLIO_BLOCK);
+    rc = rc < 0 ? rc : fit_times(r, DLIO_PREPROCESS);
     rc = rc < 0 ? rc : make_ranks(w, r);
     rc = rc < 0 ? rc : measure_trace(w, r);
-    rc = rc < 0 ? rc : simulate(w, r);
+    rc = rc < 0 ? rc : simulate_steps(w, r);
     if (rc < 0)
         return rc;
     r->time_count = DLIO_KINDS;
@@ -250,7 +253,7 @@ int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
                     const struct selection *selection, const struct dlio_options *o,
                     struct budget *budget, struct err *err, struct dlio_report **ret)
 {
-    struct work w = {0};
+    struct dlio_work w = {0};
     struct arena arena = {0};
     struct selection chosen = *selection;
     struct buf ignored = {0};
@@ -275,7 +278,7 @@ int dlio_report_run(const struct query_env *env, struct snapshot *snapshot,
         rc = rc < 0 ? rc : dlio_events_missing(all, r, err);
         query_close(all);
     }
-    rc = rc < 0 ? rc : compute(&w, r);
+    rc = rc < 0 ? rc : compute_report(&w, r);
     vec_done(&w.events.all);
     free(w.ranks);
     free(w.blocks);

@@ -18,9 +18,8 @@ struct arrow {
     VEC(struct arrow_block) batches;
 };
 
-enum {
-    GIVEN_MIN = 65536
-}; /* at this size, copying is faster than allocating memory for the next values */
+/* Below this number of bytes, copying is faster than allocating memory for the next values. */
+enum { GIVEN_MIN = 65536 };
 
 static size_t padded(size_t bytes)
 {
@@ -162,21 +161,21 @@ void arrow_batch_column(struct arrow *a, size_t column, const struct arrow_data 
     put_padded(out, data->values, (size_t)b[1].length);
 }
 
-bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t room,
+bool arrow_batch_column_given(struct arrow *a, size_t column, void **values, size_t size,
                               struct buf *out)
 {
     const struct arrow_buffer *b = &a->buffers[2 * column];
     size_t length = (size_t)b[1].length, bytes = padded(length);
 
-    if (out->len || out->error || b[0].length || bytes < GIVEN_MIN || bytes > room)
+    if (out->len || out->error || b[0].length || bytes < GIVEN_MIN || bytes > size)
         return false;
-    void *other = out->cap >= room ? out->data : malloc(room);
+    void *other = out->cap >= size ? out->data : malloc(size);
     if (!other)
         return false;
     if (other != out->data)
         free(out->data);
     memset((char *)*values + length, 0, bytes - length);
-    *out = (struct buf){.data = *values, .len = bytes, .cap = room};
+    *out = (struct buf){.data = *values, .len = bytes, .cap = size};
     *values = other;
     return true;
 }

@@ -13,21 +13,22 @@ static void mark_nulls(struct arrow_staged *c, size_t row, uint64_t bits)
 /* Converts the key of a code to the bits that a batch stores. */
 static int convert_code(struct arrow_rows *r, size_t column, uint32_t code)
 {
-    struct arrow_ranks *k = &r->columns[column].ranks;
+    struct arrow_keys *k = &r->columns[column].keys;
     struct value v;
     int rc = r->vector.value(r->vector.arg, r->vector.keys[code], &v);
 
     rc = rc < 0 ? rc : arrow_bits(r, column, &v, &k->bits[code]);
-    k->seen[code] = rc == 1 ? MET_NULL : SEEN_BEFORE;
+    k->states[code] = rc == 1 ? KEY_NULL : KEY_KNOWN;
     k->nulls |= rc == 1;
     return rc < 0 ? rc : 0;
 }
 
-static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
+/* Converts the keys of the codes of the block, unless they are known. */
+static int convert_keys(struct arrow_rows *r, size_t column, size_t rows)
 {
-    struct arrow_ranks *k = &r->columns[column].ranks;
+    struct arrow_keys *k = &r->columns[column].keys;
     const uint32_t *codes = r->vector.codes;
-    int rc = arrow_ranks_begin(r, column, &r->vector);
+    int rc = arrow_keys_begin(r, column, &r->vector);
 
     if (rc < 0 || k->all)
         return rc;
@@ -41,55 +42,55 @@ static int meet_block(struct arrow_rows *r, size_t column, size_t rows)
     if (r->parts)
         return rc;
     for (size_t i = 0; i < rows && rc == 0; i++) {
-        if (k->seen[codes[i]] == NOT_SEEN)
+        if (k->states[codes[i]] == KEY_NEW)
             rc = convert_code(r, column, codes[i]);
     }
     return rc;
 }
 
 /* There is memory for a whole block; surplus values are overwritten later, or not written out. */
-static void put_alike(struct arrow_staged *c, enum arrow_type type, uint32_t rank, size_t row)
+static void put_constant(struct arrow_staged *c, enum arrow_type type, uint32_t code, size_t row)
 {
-    const uint64_t bits = c->ranks.bits[rank];
-    int32_t *codes = (int32_t *)c->values + row;
+    const uint64_t bits = c->keys.bits[code];
+    int32_t *texts = (int32_t *)c->values + row;
     uint64_t *numbers = (uint64_t *)c->values + row;
 
     for (size_t i = 0; i < TABLE_BLOCK && type == ARROW_TEXT; i++)
-        codes[i] = (int32_t)bits;
+        texts[i] = (int32_t)bits;
     for (size_t i = 0; i < TABLE_BLOCK && type != ARROW_TEXT; i++)
         numbers[i] = bits;
 }
 
 /* The bits of a null value are 0. */
-static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_t *ranks,
+static void put_keys(struct arrow_staged *c, enum arrow_type type, const uint32_t *codes,
                      size_t row, size_t n)
 {
-    const uint64_t *bits = c->ranks.bits;
-    int32_t *codes = (int32_t *)c->values + row;
+    const uint64_t *bits = c->keys.bits;
+    int32_t *texts = (int32_t *)c->values + row;
     uint64_t *numbers = (uint64_t *)c->values + row;
 
     /* Rows are mostly ordered by their keys, so the first key columns of a block are often
      * constant. */
-    if (memcmp(ranks, ranks + 1, (n - 1) * sizeof(*ranks)) == 0) {
-        put_alike(c, type, ranks[0], row);
+    if (memcmp(codes, codes + 1, (n - 1) * sizeof(*codes)) == 0) {
+        put_constant(c, type, codes[0], row);
     } else if (type == ARROW_TEXT) {
         for (size_t i = 0; i < n; i++)
-            codes[i] = (int32_t)bits[ranks[i]];
+            texts[i] = (int32_t)bits[codes[i]];
     } else {
         for (size_t i = 0; i < n; i++)
-            numbers[i] = bits[ranks[i]];
+            numbers[i] = bits[codes[i]];
     }
 }
 
-static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_t row, size_t n)
+static void mark_null_keys(struct arrow_staged *c, const uint32_t *codes, size_t row, size_t n)
 {
-    const uint8_t *seen = c->ranks.seen;
+    const uint8_t *states = c->keys.states;
 
     for (size_t i = 0; i < n;) {
         uint64_t bits = 0;
         size_t first = row + i, end = i + (64 - first % 64) < n ? i + (64 - first % 64) : n;
         for (; i < end; i++)
-            bits |= (uint64_t)(seen[ranks[i]] == MET_NULL) << (row + i) % 64;
+            bits |= (uint64_t)(states[codes[i]] == KEY_NULL) << (row + i) % 64;
         mark_nulls(c, first, bits);
     }
 }
@@ -97,7 +98,7 @@ static void mark_null_ranks(struct arrow_staged *c, const uint32_t *ranks, size_
 /* ---- numbers: stored in place already, but some in another unit or type ---------------------- */
 
 /* A value that is negative, or too large in nanoseconds, becomes null. */
-static void turn_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
+static void convert_uints(struct arrow_rows *r, struct arrow_staged *c, size_t n)
 {
     int64_t *values = r->memory.i;
     const bool larger = r->vector.kind == VECTOR_US && r->nano,
@@ -129,7 +130,7 @@ static void put_numbers(struct arrow_rows *r, size_t column, size_t n)
     for (size_t i = 0; i < n && valid; i++)
         mark_nulls(c, r->rows + i, (~valid[i / 64] >> i % 64 & 1) << (r->rows + i) % 64);
     if (r->types[column].type != ARROW_DOUBLE) {
-        turn_uints(r, c, n);
+        convert_uints(r, c, n);
         return;
     }
     const enum vector_kind kind = r->vector.kind;
@@ -156,12 +157,12 @@ static int put_vector(struct arrow_rows *r, size_t column, const struct table_bl
     *ret = r->table->ops->vector(r->table, column, &r->memory, &r->vector);
     if (*ret && r->vector.kind == VECTOR_CODE) {
         struct arrow_staged *c = &r->columns[column];
-        int rc = meet_block(r, column, b->count);
+        int rc = convert_keys(r, column, b->count);
         if (rc < 0)
             return rc;
         put_keys(c, r->types[column].type, r->vector.codes, r->rows, b->count);
-        if (c->ranks.nulls)
-            mark_null_ranks(c, r->vector.codes, r->rows, b->count);
+        if (c->keys.nulls)
+            mark_null_keys(c, r->vector.codes, r->rows, b->count);
         return 0;
     }
     *ret = *ret && number;
@@ -174,7 +175,6 @@ static int put_value(struct arrow_rows *r, size_t column, size_t row, const stru
 {
     struct arrow_staged *c = &r->columns[column];
     uint64_t bits;
-
     int rc = arrow_bits(r, column, v, &bits);
 
     if (rc < 0)

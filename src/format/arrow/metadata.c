@@ -73,12 +73,12 @@ static size_t put_table(struct flat *f, struct field *fields, size_t count)
     buf_append(f->out, vtable, vtable[0]);
     size_t start = position(f);
     put_number(f, vtable[0], 4);
-    char *room = buf_reserve(f->out, at - 4u);
-    f->out->len += room ? at - 4u : 0;
-    for (size_t i = 0; i < count && room; i++) {
+    char *to = buf_reserve(f->out, at - 4u);
+    f->out->len += to ? at - 4u : 0;
+    for (size_t i = 0; i < count && to; i++) {
         unsigned offset = vtable[2 + fields[i].slot];
         fields[i].at = start + offset;
-        memcpy(room + offset - 4, &fields[i].value, fields[i].size ? fields[i].size : 4);
+        memcpy(to + offset - 4, &fields[i].value, fields[i].size ? fields[i].size : 4);
     }
     return start;
 }
@@ -120,7 +120,7 @@ static size_t reserve_offsets(struct flat *f, size_t count)
 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
-static size_t type_int(struct flat *f, uint32_t bits, bool is_signed)
+static size_t put_int_type(struct flat *f, uint32_t bits, bool is_signed)
 {
     struct field fields[] = {{0, 4, bits}, {1, 1, is_signed}};
 
@@ -134,7 +134,7 @@ static size_t put_type(struct flat *f, enum arrow_type type)
     switch (type) {
     case ARROW_INT64:
     case ARROW_UINT64:
-        return type_int(f, 64, type == ARROW_INT64);
+        return put_int_type(f, 64, type == ARROW_INT64);
     case ARROW_DOUBLE:
         return put_table(f, &precision, 1);
     default:
@@ -179,7 +179,7 @@ static size_t put_field(struct flat *f, const struct arrow_column *c, size_t id)
     if (dictionary) { /* the texts of the column as int32, in a dictionary of its own */
         struct field encoding[] = {{0, 8, id}, {1, 0}};
         set_offset(f, fields[dictionary].at, put_table(f, encoding, 2));
-        set_offset(f, encoding[1].at, type_int(f, 32, true));
+        set_offset(f, encoding[1].at, put_int_type(f, 32, true));
     }
     if (unit)
         set_offset(f, fields[unit].at, put_unit(f, c->unit));
@@ -199,8 +199,7 @@ static size_t put_schema(struct flat *f, const struct arrow_column *columns, siz
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Begins an encapsulated message; stores the position of the offset to its header in *ret_header.
- */
+/* Begins an encapsulated message. *ret_header: the position of the offset to its header. */
 static struct flat begin_message(struct buf *out, unsigned type, int64_t body, size_t *ret_header)
 {
     struct field fields[] = {{0, 2, METADATA_V5}, {1, 1, type}, {2, 0}, {3, 8, (uint64_t)body}};
@@ -213,7 +212,7 @@ static struct flat begin_message(struct buf *out, unsigned type, int64_t body, s
     return f;
 }
 
-static void message_end(struct flat *f)
+static void end_message(struct flat *f)
 {
     put_padding(f, 8, 0);
     uint32_t length = (uint32_t)position(f);
@@ -227,27 +226,27 @@ void arrow_put_schema(struct buf *out, const struct arrow_column *columns, size_
     struct flat f = begin_message(out, HEADER_SCHEMA, 0, &header);
 
     set_offset(&f, header, put_schema(&f, columns, count));
-    message_end(&f);
+    end_message(&f);
 }
 
 void arrow_put_batch(struct buf *out, int64_t dictionary, int64_t rows,
                      const struct arrow_node *nodes, size_t node_count,
                      const struct arrow_buffer *buffers, size_t buffer_count, int64_t body)
 {
-    struct field of[] = {{0, 8, (uint64_t)dictionary}, {1, 0}};
+    struct field dictionary_fields[] = {{0, 8, (uint64_t)dictionary}, {1, 0}};
     struct field fields[] = {{0, 8, (uint64_t)rows}, {1, 0}, {2, 0}};
     size_t header;
     struct flat f =
         begin_message(out, dictionary < 0 ? HEADER_RECORDS : HEADER_DICTIONARY, body, &header);
 
     if (dictionary >= 0) {
-        set_offset(&f, header, put_table(&f, of, 2));
-        header = of[1].at;
+        set_offset(&f, header, put_table(&f, dictionary_fields, 2));
+        header = dictionary_fields[1].at;
     }
     set_offset(&f, header, put_table(&f, fields, 3));
     set_offset(&f, fields[1].at, put_structs(&f, nodes, sizeof(*nodes), node_count));
     set_offset(&f, fields[2].at, put_structs(&f, buffers, sizeof(*buffers), buffer_count));
-    message_end(&f);
+    end_message(&f);
 }
 
 void arrow_put_footer(struct buf *out, const struct arrow_column *columns, size_t count,

@@ -1,4 +1,4 @@
-/* metadata.h - the messages of Arrow IPC without their bodies. Private to arrow*.c.
+/* metadata.h - the messages of Arrow IPC without their bodies. Private to this folder.
  *
  * Sources: arrow.apache.org/docs/format/Columnar.html ("Serialization and Interprocess
  * Communication"), the schemas format/Schema.fbs, Message.fbs and File.fbs of Apache Arrow
@@ -15,18 +15,19 @@
 
 #include "dftracerd/format.h"
 
+/* These three are written as they are in memory: the place of a buffer in the body of a batch, the
+ * rows of a column, and the place of a batch in the file. */
 struct arrow_buffer {
     int64_t offset, length;
-}; /* in the body of a batch; as in the file */
+};
 struct arrow_node {
     int64_t length, nulls;
-}; /* of a column; as in the file */
-/* of a file; as in the file */
+};
 struct arrow_block {
     int64_t offset;
-    int32_t metadata;
+    int32_t metadata; /* bytes of the message */
     int32_t pad;
-    int64_t body;
+    int64_t body; /* bytes after it */
 };
 
 /* Each appends the whole encapsulated message without its body: continuation, length, flatbuffer,

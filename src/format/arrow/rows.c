@@ -4,13 +4,11 @@
 
 #include <errno.h>
 
-/* ---- creation -------------------------------------------------------------------------------- */
-
 /* All buffers have one size, because a buffer given away may be replaced by one of the next column,
  * or of a column after a header. */
 enum { VALUE_BYTES = ARROW_BATCH * sizeof(uint64_t) + 4096 };
 
-static int make_room(struct arrow_rows *r)
+static int allocate_columns(struct arrow_rows *r)
 {
     int rc = charge_add(&r->charge, r->count * (VALUE_BYTES + ARROW_BATCH / 8));
 
@@ -45,7 +43,7 @@ int arrow_rows_new(struct table *t, const struct query *q, struct budget *budget
     r->left_out = calloc(r->count + 1, sizeof(*r->left_out));
     t->left_out = r->left_out;
     int rc = r->columns && r->types && r->left_out ? arrow_types_find(r, q, err) : -ENOMEM;
-    rc = rc < 0 ? rc : make_room(r);
+    rc = rc < 0 ? rc : allocate_columns(r);
     rc = rc < 0 ? rc : arrow_new(r->types, r->count, file, &r->arrow);
     if (rc < 0)
         arrow_rows_free(r);
@@ -60,8 +58,8 @@ void arrow_rows_free(struct arrow_rows *r)
         return;
     for (size_t i = 0; r->columns && i < r->count; i++) {
         intern_free(r->columns[i].texts);
-        free(r->columns[i].ranks.bits);
-        free(r->columns[i].ranks.seen);
+        free(r->columns[i].keys.bits);
+        free(r->columns[i].keys.states);
         free(r->columns[i].values);
         free(r->columns[i].valid);
     }
@@ -86,11 +84,6 @@ size_t arrow_rows_width(const struct arrow_rows *r)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static struct arrow_data data_of(const struct arrow_staged *c)
-{
-    return (struct arrow_data){c->values, c->valid, c->nulls};
-}
-
 static int begin_batch(struct arrow_rows *r, struct buf *out)
 {
     struct arrow_data *data = calloc(r->count + 1, sizeof(*data));
@@ -98,10 +91,10 @@ static int begin_batch(struct arrow_rows *r, struct buf *out)
     if (!data)
         return -ENOMEM;
     for (size_t i = 0; i < r->count; i++)
-        data[i] = data_of(&r->columns[i]);
+        data[i].nulls = r->columns[i].nulls;
     int rc = arrow_batch(r->arrow, data, r->rows, out);
     free(data);
-    r->part = 0;
+    r->next_column = 0;
     return rc;
 }
 
@@ -137,21 +130,21 @@ int arrow_rows_next(struct arrow_rows *r, struct err *err, struct buf *out)
 {
     if (!r->begun) {
         r->begun = true;
-        r->part = r->count;
+        r->next_column = r->count;
         arrow_begin(r->arrow, out);
         return out->error;
     }
-    while (r->dictionary < r->count && r->types[r->dictionary].type != ARROW_TEXT)
-        r->dictionary++;
-    if (r->dictionary < r->count) {
-        struct intern *texts = r->columns[r->dictionary].texts;
-        return arrow_dictionary(r->arrow, r->dictionary++, dictionary_text, texts,
+    while (r->next_dictionary < r->count && r->types[r->next_dictionary].type != ARROW_TEXT)
+        r->next_dictionary++;
+    if (r->next_dictionary < r->count) {
+        struct intern *texts = r->columns[r->next_dictionary].texts;
+        return arrow_dictionary(r->arrow, r->next_dictionary++, dictionary_text, texts,
                                 intern_count(texts), out);
     }
-    if (r->part < r->count) {
-        size_t column = r->part++;
+    if (r->next_column < r->count) {
+        size_t column = r->next_column++;
         struct arrow_staged *c = &r->columns[column];
-        struct arrow_data data = data_of(c);
+        struct arrow_data data = {c->values, c->valid, c->nulls};
         if (!arrow_batch_column_given(r->arrow, column, &c->values, VALUE_BYTES, out))
             arrow_batch_column(r->arrow, column, &data, out);
         return out->error;

@@ -4,7 +4,6 @@
  * concatenated: uint64, int64, double or text. Times are whole microseconds, or whole nanoseconds
  * if a file has this unit or a time of the answer has a fraction. Columns with a list of choices
  * (batch_type) contain the index of the choice.
- *
  */
 #include "format/arrow/columns.h"
 
@@ -20,7 +19,7 @@ static int survey_value(struct arrow_rows *r, size_t column, const struct value 
         r->nano |= value_has_fraction(v);
         return 0;
     }
-    if (value_is_none(v))
+    if (value_is_null(v))
         return 0;
     if (!c->texts && !(c->texts = intern_new()))
         return -ENOMEM;
@@ -51,18 +50,18 @@ static int survey_key(struct arrow_rows *r, size_t column, const struct vector *
  * read as values. */
 static int survey_codes(struct arrow_rows *r, size_t column, size_t rows, bool *ret)
 {
-    struct arrow_ranks *k = &r->columns[column].ranks;
+    struct arrow_keys *k = &r->columns[column].keys;
     const struct vector *v = &r->vector;
     int rc = 0;
 
     *ret = r->table->ops->vector(r->table, column, &r->memory, &r->vector);
     if (*ret)
-        rc = arrow_ranks_begin(r, column, v);
+        rc = arrow_keys_begin(r, column, v);
     for (size_t row = 0; *ret && row < rows && rc == 0; row++) {
         uint32_t code = v->codes[row];
-        if (k->seen[code] == NOT_SEEN)
+        if (k->states[code] == KEY_NEW)
             rc = survey_key(r, column, v, code);
-        k->seen[code] = SEEN_BEFORE;
+        k->states[code] = KEY_KNOWN;
     }
     return rc;
 }
@@ -106,7 +105,7 @@ static int survey_rows(struct arrow_rows *r, struct err *err)
         if (rc < 0)
             return rc;
     }
-    arrow_ranks_forget(r);
+    arrow_keys_forget(r);
     r->table->ops->rewind(r->table);
     return rc == ERR_END ? 0 : rc;
 }
@@ -135,7 +134,7 @@ static int survey_parts(struct arrow_rows *r)
 
 /* ---- before the first row -------------------------------------------------------------------- */
 
-/* Records what is known without reading rows. */
+/* Finds what the table knows of its columns without reading rows. */
 static int survey_columns(struct arrow_rows *r)
 {
     unsigned *seen = calloc(r->count + 1, sizeof(*seen));
@@ -174,7 +173,7 @@ int arrow_types_find(struct arrow_rows *r, const struct query *q, struct err *er
         r->nano = snapshot_file(query_snapshot(q), files[n - 1])->unit == TRACE_NS;
     int rc = survey_columns(r);
     r->parts = r->table->ops->whole_parts(r->table);
-    arrow_ranks_forget(r);
+    arrow_keys_forget(r);
     rc = rc < 0 ? rc : survey_parts(r);
     rc = rc < 0 ? rc : survey_rows(r, err);
     for (size_t i = 0; i < r->count; i++)

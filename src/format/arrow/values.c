@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-bool value_is_none(const struct value *v)
+bool value_is_null(const struct value *v)
 {
     return v->type == VALUE_NULL || (v->type == VALUE_DOUBLE && !isfinite(v->d));
 }
@@ -90,12 +90,12 @@ int64_t arrow_code(struct arrow_staged *c, struct text t)
 int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint64_t *ret)
 {
     const struct table_column *spec = &r->specs[column];
-    bool time = spec->unit == UNIT_US, some;
+    bool time = spec->unit == UNIT_US, known;
     int64_t code;
     __int128 n;
 
     *ret = 0;
-    if (value_is_none(v))
+    if (value_is_null(v))
         return 1;
     switch (r->types[column].type) {
     case ARROW_TEXT:
@@ -103,50 +103,49 @@ int arrow_bits(struct arrow_rows *r, size_t column, const struct value *v, uint6
         *ret = (uint64_t)code;
         return code < 0 ? (int)code : r->scratch.error;
     case ARROW_DOUBLE:
-        some = double_of(v, time && r->nano, ret);
+        known = double_of(v, time && r->nano, ret);
         break;
     case ARROW_INT64:
         while (spec->choices[*ret + 1] && !text_eq(v->text, text_of(spec->choices[*ret])))
             ++*ret;
         return 0;
     default:
-        some = whole_of(v, time, &n);
-        n = !some ? 0 : time && !r->nano ? n / 1000 : n;
-        some = some && n >= 0 && n <= UINT64_MAX;
+        known = whole_of(v, time, &n);
+        n = !known ? 0 : time && !r->nano ? n / 1000 : n;
+        known = known && n >= 0 && n <= UINT64_MAX;
         *ret = (uint64_t)n;
     }
-    *ret = some ? *ret : 0;
-    return !some;
+    *ret = known ? *ret : 0;
+    return !known;
 }
 
-/* No code of the dictionary has occurred yet. */
-int arrow_ranks_begin(struct arrow_rows *r, size_t column, const struct vector *codes)
+int arrow_keys_begin(struct arrow_rows *r, size_t column, const struct vector *codes)
 {
-    struct arrow_ranks *k = &r->columns[column].ranks;
+    struct arrow_keys *k = &r->columns[column].keys;
 
     if (k->dictionary == codes->dictionary)
         return 0;
     k->count = codes->code_count;
     if (k->count > k->cap) {
-        size_t more = (k->count - k->cap) * (sizeof(*k->bits) + sizeof(*k->seen));
+        size_t more = (k->count - k->cap) * (sizeof(*k->bits) + sizeof(*k->states));
         int rc = charge_add(&r->charge, more);
         uint64_t *bits = rc < 0 ? NULL : realloc(k->bits, k->count * sizeof(*bits));
         k->bits = bits ? bits : k->bits;
-        uint8_t *seen = bits ? realloc(k->seen, k->count) : NULL;
-        k->seen = seen ? seen : k->seen;
-        if (!bits || !seen)
+        uint8_t *states = bits ? realloc(k->states, k->count) : NULL;
+        k->states = states ? states : k->states;
+        if (!bits || !states)
             return rc < 0 ? rc : -ENOMEM;
         k->cap = k->count;
     }
     if (k->count)
-        memset(k->seen, NOT_SEEN, k->count);
+        memset(k->states, KEY_NEW, k->count);
     k->nulls = k->all = false;
     k->dictionary = codes->dictionary;
     return 0;
 }
 
-void arrow_ranks_forget(struct arrow_rows *r)
+void arrow_keys_forget(struct arrow_rows *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        r->columns[i].ranks.dictionary = UINT64_MAX;
+        r->columns[i].keys.dictionary = UINT64_MAX;
 }

@@ -111,12 +111,6 @@ void perfetto_free(struct perfetto *p)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void put_int(struct jw *j, const char *key, int64_t value)
-{
-    jw_key(j, key);
-    jw_int(j, value);
-}
-
 /* The comma ends the line before: each event is on a line of its own, as in a trace. */
 static void next_event(struct perfetto *p, struct buf *out)
 {
@@ -136,8 +130,8 @@ static void begin_metadata(struct perfetto *p, struct buf *out, const char *what
         jw_put_text(&p->jw, "cat", text_of(cat));
     jw_put_text(&p->jw, "ph", TEXT("M"));
     if (pid > 0) {
-        put_int(&p->jw, "pid", pid);
-        put_int(&p->jw, "tid", tid);
+        jw_put_int(&p->jw, "pid", pid);
+        jw_put_int(&p->jw, "tid", tid);
     }
     jw_key(&p->jw, "args");
     jw_begin(&p->jw, '{');
@@ -166,7 +160,7 @@ static void put_process(struct perfetto *p, const struct perfetto_process *proce
     if (process->has_rank) {
         begin_metadata(p, out, "process_sort_index", NULL, process->written_pid,
                        process->written_pid);
-        put_int(&p->jw, "sort_index", process->rank);
+        jw_put_int(&p->jw, "sort_index", process->rank);
         end_metadata(p);
     }
     if (!process->root)
@@ -199,8 +193,7 @@ static void put_boundaries(struct perfetto *p)
         from = all[i].from_ns < from ? all[i].from_ns : from;
         to = all[i].to_ns > to ? all[i].to_ns : to;
     }
-    jw_key(&p->jw, "trace_duration");
-    jw_time_ns(&p->jw, to - from);
+    jw_put_time(&p->jw, "trace_duration", to - from);
     jw_key(&p->jw, "boundary_ranges");
     jw_begin(&p->jw, '{');
     for (size_t i = 0; i < n; i++) {
@@ -214,10 +207,8 @@ static void put_boundaries(struct perfetto *p)
         const struct aggregate_boundary *b = &all[i];
         jw_key_text(&p->jw, b->value);
         jw_begin(&p->jw, '{');
-        jw_key(&p->jw, "ts");
-        jw_time_ns(&p->jw, b->from_ns - p->origin_ns);
-        jw_key(&p->jw, "te");
-        jw_time_ns(&p->jw, b->to_ns - p->origin_ns);
+        jw_put_time(&p->jw, "ts", b->from_ns - p->origin_ns);
+        jw_put_time(&p->jw, "te", b->to_ns - p->origin_ns);
         jw_end(&p->jw, '}');
     }
     jw_end(&p->jw, '}');
@@ -235,8 +226,7 @@ void perfetto_begin(struct perfetto *p, struct buf *out)
     if (p->relative || p->boundary_count)
         begin_metadata(p, out, "trace_metadata", "metadata", 0, 0);
     if (p->relative) { /* the time that is written as 0 */
-        jw_key(&p->jw, "first_ts");
-        jw_time_ns(&p->jw, p->origin_ns);
+        jw_put_time(&p->jw, "first_ts", p->origin_ns);
     }
     if (p->boundary_count)
         put_boundaries(p);
@@ -246,8 +236,7 @@ void perfetto_begin(struct perfetto *p, struct buf *out)
         put_process(p, &p->processes.at[i], &name, out);
     for (uint32_t i = 0; i < p->lanes.count; i++)
         perfetto_put_lane(p, &p->lanes.at[i], &name, out);
-    out->error = out->error ? out->error : name.error;
-    buf_done(&name);
+    put_done(out, &name);
 }
 
 void perfetto_end(struct perfetto *p, struct buf *out)
@@ -270,10 +259,9 @@ void perfetto_head(struct perfetto *p, struct buf *out, struct text name, struct
 void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid, int64_t tid)
 {
     jw_put_text(&p->jw, "ph", text_of(ph));
-    jw_key(&p->jw, "ts");
-    jw_time_ns(&p->jw, ts);
-    put_int(&p->jw, "pid", pid);
-    put_int(&p->jw, "tid", tid);
+    jw_put_time(&p->jw, "ts", ts);
+    jw_put_int(&p->jw, "pid", pid);
+    jw_put_int(&p->jw, "tid", tid);
 }
 
 static void put_head(struct perfetto *p, const struct value *values, struct buf *out,
@@ -312,8 +300,7 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
     if (p->events == AGGREGATE_REGULAR) {
         const struct perfetto_item *item = &p->items.at[p->row++];
         put_head(p, values, out, "X", item->from, pid, p->lanes.at[item->lane].written_tid);
-        jw_key(&p->jw, "dur");
-        jw_time_ns(&p->jw, item->to - item->from);
+        jw_put_time(&p->jw, "dur", item->to - item->from);
         put_args(p, values, false);
     } else if (p->events == AGGREGATE_ASYNC) {
         __int128 from = perfetto_ts(p, perfetto_cell(p, values, C_TS)->wide),
@@ -329,6 +316,5 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
         jw_put_text(&p->jw, "id", (struct text){id.data, id.len});
         put_args(p, values, p->events == AGGREGATE_COUNTER);
     }
-    out->error = out->error ? out->error : id.error;
-    buf_done(&id);
+    put_done(out, &id);
 }

@@ -1,4 +1,4 @@
-/* aggregate.h - shared by the parts of the writer of traces for Perfetto. Private to perfetto_*.c.
+/* aggregate.h - what the writers of traces for Perfetto share.
  *
  * aggregate.c reads all rows once, then writes them; view.c does the same with the columns of
  * events and their lines; processes.c distinguishes and names processes; times.c decides how times
@@ -19,16 +19,18 @@ struct perfetto_process {
     bool has_rank;
     int64_t rank;
 };
+/* A thread for Perfetto: the slices of a thread that nest. */
 struct perfetto_lane {
     uint32_t process;
-    int64_t tid, written_tid;
-    unsigned number;
+    int64_t tid, written_tid; /* written_tid: unique in the process */
+    unsigned number;          /* within the thread, from 0 */
 };
+/* A row with times. */
 struct perfetto_item {
-    __int128 from, to;
+    __int128 from, to; /* ns */
     uint64_t row;
     int64_t tid;
-    uint32_t process, lane;
+    uint32_t process, lane; /* positions in `processes` and `lanes` */
 };
 /* A column that belongs to an object of numbers: dur_mean is "avg" of "dur". */
 struct perfetto_part {
@@ -36,6 +38,7 @@ struct perfetto_part {
     const char *name;
 };
 
+/* Columns of the pipeline. */
 enum {
     C_CLASS,
     C_CAT,
@@ -56,14 +59,14 @@ struct perfetto {
     enum aggregate_events events;
     const struct table_column *columns;
     size_t count;
-    int known[C_KNOWN];
+    int known[C_KNOWN]; /* positions of the columns; -1: C_ROOT is missing */
     struct perfetto_part *parts;
     VEC(struct perfetto_process) processes;
     struct hash_index process_index; /* by pid and host */
     VEC(struct perfetto_lane) lanes;
     VEC(struct perfetto_item) items; /* of rows with times, in row order */
-    size_t row;
-    __int128 first_ns, origin_ns; /* the earliest time noted; the time that is written as 0 */
+    size_t row;                      /* next item to write */
+    __int128 first_ns, origin_ns;    /* the earliest time noted; the time that is written as 0 */
     /* some times were noted; a double cannot hold one of them; origin_ns is used */
     bool timed, inexact, relative;
     struct aggregate_boundary *boundaries;
@@ -86,6 +89,11 @@ static inline struct text perfetto_text(const struct value *v)
 static inline int64_t perfetto_int(const struct value *v)
 {
     return v->type == VALUE_INT ? v->i : 0;
+}
+/* Returns whether Perfetto accepts it as a pid or tid, and numbers remain above it. */
+static inline bool perfetto_is_id(int64_t id)
+{
+    return id > 0 && id < INT32_MAX / 2;
 }
 /* Returns the number of a process, which is added if it is new, or an error < 0. `host` must live
  * as long as the query. */
@@ -111,24 +119,27 @@ int perfetto_make_lanes(struct perfetto *p);
 void perfetto_head(struct perfetto *p, struct buf *out, struct text name, struct text cat);
 void perfetto_place(struct perfetto *p, const char *ph, __int128 ts, int64_t pid, int64_t tid);
 
-/* Lanes of one thread. Slices may nest in the first lanes, which are all tried. Each of the others
- * holds one slice at a time, and a heap orders them by end; otherwise a million overlapping slices
- * would be compared pairwise. */
-/* Perfetto counts deeper slices as errors. */
-enum { PERFETTO_NESTED = 64, PERFETTO_DEPTH = 512 };
-/* The ends of the open slices. */
+/* Lanes of one thread. Slices may nest in the first PERFETTO_NESTED lanes, which are all tried.
+ * Each of the others has one slice at a time, and a heap orders them by end; otherwise a million
+ * overlapping slices would be compared pairwise. */
+enum {
+    PERFETTO_NESTED = 64,
+    PERFETTO_DEPTH = 512 /* Perfetto counts deeper slices as errors */
+};
+/* A lane with nested slices: the ends of those that are open. */
 struct perfetto_open {
     VEC(__int128) to;
 };
+/* A lane with a single slice: its end. */
 struct perfetto_single {
     __int128 to;
     uint32_t lane;
 };
-struct perfetto_thread { /* zero except for the budget of the heap */
+struct perfetto_thread {
     struct perfetto_open nested[PERFETTO_NESTED];
     uint32_t count; /* lanes so far */
     VEC(struct perfetto_single) heap;
-};
+}; /* zero-initialise but for the budget of the heap */
 /* Returns the lane within the thread for the next slice; slices come by start, the longer first.
  * Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
 int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret);

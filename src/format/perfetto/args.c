@@ -8,7 +8,7 @@
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static bool is_column(const struct perfetto *p, struct text name)
+static bool has_column(const struct perfetto *p, struct text name)
 {
     for (size_t i = 0; i < p->count; i++) {
         if (text_eq(text_of(p->columns[i].name), name))
@@ -17,8 +17,8 @@ static bool is_column(const struct perfetto *p, struct text name)
     return false;
 }
 
-/* Returns no part if a column has the name of the object: then the parts are columns of their own.
- */
+/* Returns what the column is in an object of numbers; name NULL: nothing, also if another column
+ * has the name of the object. */
 static struct perfetto_part part_of(const struct perfetto *p, size_t column)
 {
     static const char *const names[][2] = {{"total", "sum"},   {"mean", "avg"}, {"min", "min"},
@@ -31,7 +31,7 @@ static struct perfetto_part part_of(const struct perfetto *p, size_t column)
         if (!text_ends(of, TEXT("_total")))
             continue;
         of.len -= strlen("_total");
-        if (is_column(p, of) || !text_starts(name, of) || name.len <= of.len + 1 ||
+        if (has_column(p, of) || !text_starts(name, of) || name.len <= of.len + 1 ||
             name.ptr[of.len] != '_')
             continue;
         const char *rest = name.ptr + of.len + 1;
@@ -115,8 +115,7 @@ void perfetto_flat_args(struct perfetto *p, const struct value *values)
         jw_key_text(&p->jw, (struct text){key.data, key.len});
         jw_value(&p->jw, &values[i]);
     }
-    p->jw.out->error = p->jw.out->error ? p->jw.out->error : key.error;
-    buf_done(&key);
+    put_done(p->jw.out, &key);
 }
 
 /* True if the object of numbers that begins with this column is written; a size of 0 is not. */

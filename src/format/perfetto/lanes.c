@@ -28,8 +28,8 @@ static int compare_rows(const void *a, const void *b, void *arg)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Returns 1 if the slice fits. */
-static int slice_fits(struct perfetto_open *o, __int128 from, __int128 to)
+/* Adds the slice to the lane if it fits. Returns 1 if so, 0 if not, or an error. */
+static int add_to_lane(struct perfetto_open *o, __int128 from, __int128 to)
 {
     while (o->to.count && o->to.at[o->to.count - 1] <= from)
         o->to.count--;
@@ -38,7 +38,8 @@ static int slice_fits(struct perfetto_open *o, __int128 from, __int128 to)
     return vec_push(&o->to, to) < 0 ? -ENOMEM : 1;
 }
 
-static void sink(struct perfetto_single *heap, size_t count, size_t at)
+/* Restores the order of the heap after the end at `at` has grown. */
+static void sift_down(struct perfetto_single *heap, size_t count, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
         child += child + 1 < count && heap[child + 1].to < heap[child].to;
@@ -51,14 +52,14 @@ static void sink(struct perfetto_single *heap, size_t count, size_t at)
 }
 
 /* Finds a lane for a slice that fits into none of the first ones. */
-static int place_alone(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret)
+static int find_single_lane(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret)
 {
     struct perfetto_single *heap = t->heap.at;
 
     if (t->heap.count && heap[0].to <= from) {
         *ret = heap[0].lane;
         heap[0].to = to;
-        sink(heap, t->heap.count, 0);
+        sift_down(heap, t->heap.count, 0);
         return 0;
     }
     int rc = vec_reserve(&t->heap, 1);
@@ -78,15 +79,15 @@ int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, ui
     uint32_t lanes = t->count < PERFETTO_NESTED ? t->count : PERFETTO_NESTED;
 
     for (uint32_t lane = 0; lane < lanes; lane++) {
-        int rc = slice_fits(&t->nested[lane], from, to);
+        int rc = add_to_lane(&t->nested[lane], from, to);
         *ret = lane;
         if (rc)
             return rc < 0 ? rc : 0;
     }
     if (lanes == PERFETTO_NESTED)
-        return place_alone(t, from, to, ret);
+        return find_single_lane(t, from, to, ret);
     *ret = t->count++;
-    int rc = slice_fits(&t->nested[lanes], from, to);
+    int rc = add_to_lane(&t->nested[lanes], from, to);
     return rc < 0 ? rc : 0;
 }
 
@@ -140,13 +141,13 @@ static int name_lanes(struct perfetto *p)
         return -ENOMEM;
     for (uint32_t i = 0; i < p->lanes.count; i++) {
         order[i] = i;
-        if (p->lanes.at[i].tid >= next && p->lanes.at[i].tid < INT32_MAX / 2)
+        if (perfetto_is_id(p->lanes.at[i].tid) && p->lanes.at[i].tid >= next)
             next = p->lanes.at[i].tid + 1;
     }
     qsort_r(order, p->lanes.count, sizeof(*order), compare_lanes, p->lanes.at);
     for (uint32_t i = 0; i < p->lanes.count; i++) {
         struct perfetto_lane *l = &p->lanes.at[order[i]];
-        if (l->number > 0 || l->tid <= 0 || l->tid >= INT32_MAX / 2)
+        if (l->number > 0 || !perfetto_is_id(l->tid))
             l->written_tid = next++;
     }
     free(order);

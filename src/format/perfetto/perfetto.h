@@ -3,10 +3,11 @@
 #define DFTRACERD_FORMAT_PERFETTO_PERFETTO_H
 
 #include "dftracerd/aggregate.h"
-#include "format/writer/value_text.h"
+#include "format/writer/text_number.h"
 
 struct perfetto;
-/* Reads all rows once to find processes and lanes. The cursor is at its start again afterwards. */
+/* *new*. Reads all rows once to find processes and lanes. The cursor is at its start again
+ * afterwards. */
 int perfetto_new(struct aggregate *a, struct query *q, struct budget *budget,
                  enum aggregate_events events, enum perfetto_times times, struct err *err,
                  struct perfetto **ret);

@@ -104,15 +104,15 @@ int perfetto_name_processes(struct perfetto *p)
         return -ENOMEM;
     for (uint32_t i = 0; i < p->processes.count; i++) {
         order[i] = i;
-        if (p->processes.at[i].pid >= next && p->processes.at[i].pid < INT32_MAX / 2)
+        if (perfetto_is_id(p->processes.at[i].pid) && p->processes.at[i].pid >= next)
             next = p->processes.at[i].pid + 1;
     }
     qsort_r(order, p->processes.count, sizeof(*order), compare_processes, p->processes.at);
     for (uint32_t i = 0; i < p->processes.count; i++) {
         struct perfetto_process *process = &p->processes.at[order[i]];
         bool taken = i > 0 && p->processes.at[order[i - 1]].pid == process->pid;
-        bool fits = process->pid > 0 && process->pid < INT32_MAX / 2;
-        process->written_pid = fits && !taken ? process->pid : next++;
+        bool stays = perfetto_is_id(process->pid) && !taken;
+        process->written_pid = stays ? process->pid : next++;
     }
     free(order);
     return 0;

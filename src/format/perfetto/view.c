@@ -9,20 +9,21 @@
 #include "format/perfetto/aggregate.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { V_HOST, V_PID, V_TID, V_TS, V_DUR, V_RANK, V_CLASS, V_COLUMNS };
-enum { STEP = 64 << 10, PADDING = 64 };
+enum {
+    STEP = 64 << 10, /* bytes of lines that are read at a time */
+    PADDING = 64     /* bytes that the scanner reads beyond the end */
+};
 
 struct perfetto_view {
     struct perfetto p; /* items: slices and instants, in row order */
     struct query *query;
     VEC(struct perfetto_item) counters;
-    size_t counter, item;
-    VEC(uint8_t) kinds; /* of each object */
-    size_t at;
+    VEC(uint8_t) kinds;           /* of each object */
+    size_t counter, item, object; /* the next ones to write */
     struct intern *hosts;
     struct view *view;
     struct trace_scanner *scanner;
@@ -190,23 +191,20 @@ static void put_other_key(struct perfetto_view *v, const struct trace_event *e, 
         buf_text(&key, path);
     } while (!key.error && is_argument(v, e, (struct text){key.data, key.len}));
     jw_key_text(&v->p.jw, (struct text){key.data, key.len});
-    v->p.jw.out->error = v->p.jw.out->error ? v->p.jw.out->error : key.error;
     buf_done(&front);
-    buf_done(&key);
+    put_done(v->p.jw.out, &key);
 }
 
 static void put_key(struct perfetto_view *v, const struct trace_event *e, uint16_t field,
                     unsigned *other)
 {
-    char room[32];
-    struct text path = TEXT("");
+    char number[24];
 
     if (field == TRACE_FIELD_OTHER) {
-        snprintf(room, sizeof(room), "%u", ++*other);
-        put_other_key(v, e, text_of(room));
+        put_other_key(v, e, (struct text){number, num_format_u64(++*other, number)});
         return;
     }
-    path = trace_field_path(v->scanner, field);
+    struct text path = trace_field_path(v->scanner, field);
     if (text_starts(path, TEXT("args.")))
         jw_key_text(&v->p.jw, (struct text){path.ptr + 5, path.len - 5});
     else
@@ -250,8 +248,7 @@ static void put_json(struct jw *j, struct text t)
         at += step;
     }
     jw_value(j, &(struct value){.type = VALUE_JSON, .text = {out.data, out.len}});
-    j->out->error = j->out->error ? j->out->error : out.error;
-    buf_done(&out);
+    put_done(j->out, &out);
 }
 
 static void put_args(struct perfetto_view *v, const struct trace_event *e, bool numbers)
@@ -294,8 +291,7 @@ static void put_id(struct perfetto_view *v, const struct trace_event *e, int64_t
         buf_text(&id, fhash);
     }
     jw_put_text(&v->p.jw, "id", (struct text){id.data, id.len});
-    v->p.jw.out->error = v->p.jw.out->error ? v->p.jw.out->error : id.error;
-    buf_done(&id);
+    put_done(v->p.jw.out, &id);
 }
 
 static bool has_numbers(const struct trace_event *e)
@@ -312,9 +308,9 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
 {
     struct perfetto *p = &v->p;
     struct jw *j = &p->jw;
-    bool process = kind == KIND_COUNTER, counter = process && has_numbers(e);
+    bool of_process = kind == KIND_COUNTER, counter = of_process && has_numbers(e);
     const struct perfetto_item *item =
-        process ? &v->counters.at[v->counter++] : &p->items.at[v->item++];
+        of_process ? &v->counters.at[v->counter++] : &p->items.at[v->item++];
     int64_t pid = p->processes.at[item->process].written_pid;
 
     perfetto_head(p, out, text_value(e, TRACE_FIELD_NAME), text_value(e, TRACE_FIELD_CAT));
@@ -322,15 +318,14 @@ static void put_event(struct perfetto_view *v, const struct trace_event *e, enum
                    counter              ? "C"
                    : kind == KIND_SLICE ? "X"
                                         : "i",
-                   process ? perfetto_ts(p, item->from) : item->from, pid,
-                   process ? pid : p->lanes.at[item->lane].written_tid);
+                   of_process ? perfetto_ts(p, item->from) : item->from, pid,
+                   of_process ? pid : p->lanes.at[item->lane].written_tid);
     if (kind == KIND_SLICE) {
-        jw_key(j, "dur");
-        jw_time_ns(j, item->to - item->from);
+        jw_put_time(j, "dur", item->to - item->from);
     } else if (counter) {
         put_id(v, e, item->tid);
     } else {
-        jw_put_str(j, "s", process ? "p" : "t");
+        jw_put_str(j, "s", of_process ? "p" : "t");
     }
     put_args(v, e, counter);
     jw_end(j, '}');
@@ -342,13 +337,12 @@ static int put_lines(struct perfetto_view *v, struct buf *out)
     struct trace_event e;
     int rc;
 
-    memset(v->lines.data + v->lines.len, 0,
-           PADDING); /* the scanner reads these bytes beyond the end */
+    memset(v->lines.data + v->lines.len, 0, PADDING);
     trace_scan_begin(v->scanner, v->lines.data, v->lines.len, TRACE_US);
     while ((rc = trace_scan_next(v->scanner, &e)) > 0) {
-        if (v->at == v->kinds.count)
+        if (v->object == v->kinds.count)
             return ERR_CORRUPT;
-        enum kind kind = v->kinds.at[v->at++];
+        enum kind kind = v->kinds.at[v->object++];
         if (kind != KIND_NONE)
             put_event(v, &e, kind, out);
     }
@@ -369,7 +363,7 @@ int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out
     rc = rc < 0 ? rc : put_lines(v, out);
     if (rc != ERR_END)
         return rc < 0 ? err_set_code(err, rc) : out->error;
-    if (v->at != v->kinds.count)
+    if (v->object != v->kinds.count)
         return err_set(err, ERR_CORRUPT, "the lines of a trace file do not match the index");
     perfetto_end(&v->p, out);
     return out->error ? out->error : ERR_END;

@@ -63,7 +63,7 @@ void format_call_tree_free(struct format_call_tree *f)
 
 static int put_stack(struct format_call_tree *f, const struct call_tree_node *n, struct buf *out)
 {
-    char room[64];
+    char digits[64];
     int rc = call_tree_cut_path(f, n->depth);
 
     if (rc < 0)
@@ -75,7 +75,7 @@ static int put_stack(struct format_call_tree *f, const struct call_tree_node *n,
         return rc;
     buf_append(out, f->path.data, f->path.len);
     buf_putc(out, ' ');
-    buf_append(out, room, num_format_i128(us, room));
+    buf_append(out, digits, num_format_i128(us, digits));
     buf_putc(out, '\n');
     return 0;
 }

@@ -1,4 +1,4 @@
-/* call_tree.h - shared by the writers of /call-tree. Private to format_call_tree*.c.
+/* call_tree.h - shared by the writers of /call-tree. Private to this folder.
  *
  * call_tree.c writes pieces, and stacks; call_tree_members.c describes JSON, call_tree_path.c makes
  * paths, call_tree_text.c writes text, call_tree_events.c events.
@@ -25,22 +25,23 @@ struct call_tree_lines {
 struct format_call_tree {
     struct call_tree *tree;
     struct format_call_tree_options o;
-    bool begun;
+    bool begun; /* something has been written */
     const struct call_tree_analysis *analysis;
     size_t nodes[CALL_TREE_PARTS]; /* 0: the part is not written */
     enum call_tree_part part;      /* the part being written */
     struct document document;      /* JSON */
-    struct buf path, scratch;      /* of the last node or event */
+    struct buf path;               /* of the last node or event */
     VEC(size_t) ends;              /* ends of its frames, by depth */
+    struct buf scratch;
     /* events */
     struct call_tree_line line;
     struct call_tree_lines lines;
-    uint64_t seen;
-    uint32_t thread, threads; /* the present one, plus 1; the number of all */
+    uint64_t seen;            /* events before the next one, for `offset` */
+    uint32_t thread, threads; /* the current one, plus 1; the number of all */
     struct perfetto *perfetto;
     struct perfetto_thread lanes;
-    VEC(int64_t) lane_tids; /* tids of the lanes of the present thread */
-    int64_t next_tid;
+    VEC(int64_t) lane_tids; /* tids of the lanes of the current thread */
+    int64_t next_tid;       /* no thread has it, nor a higher one */
 };
 
 /* Removes frames deeper than `depth` from the path, so that another one can be appended. Returns 0
@@ -53,8 +54,8 @@ void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node
                          struct buf *out);
 void call_tree_text_tail(struct format_call_tree *f, struct buf *out);
 
-int call_tree_events_next(struct format_call_tree *f,
-                          struct buf *out); /* returns 0, ERR_END or an error */
+/* Returns 0 if there is more, ERR_END, or an error. */
+int call_tree_events_next(struct format_call_tree *f, struct buf *out);
 
 extern const struct object_type call_tree_event_type, call_tree_summary_type;
 

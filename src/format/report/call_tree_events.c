@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { AT_ONCE = 512 };
+enum { EVENTS_AT_ONCE = 512 };
 
 static void put_member(struct buf *out, const char *key, const struct value *v)
 {
@@ -54,11 +54,6 @@ static int write_row(struct format_call_tree *f, struct buf *out)
 
 /* ---- Perfetto -------------------------------------------------------------------------------- */
 
-static bool is_tid(int64_t tid)
-{
-    return tid > 0 && tid < INT32_MAX / 2;
-}
-
 /* Finds the processes, and a number greater than all tids. */
 static int survey_threads(struct format_call_tree *f)
 {
@@ -72,13 +67,13 @@ static int survey_threads(struct format_call_tree *f)
             perfetto_process_of(f->perfetto, perfetto_int(&t.pid), perfetto_text(&t.host));
         if (process < 0)
             return (int)process;
-        if (is_tid(perfetto_int(&t.tid)) && perfetto_int(&t.tid) >= f->next_tid)
+        if (perfetto_is_id(perfetto_int(&t.tid)) && perfetto_int(&t.tid) >= f->next_tid)
             f->next_tid = perfetto_int(&t.tid) + 1;
     }
     return perfetto_name_processes(f->perfetto);
 }
 
-static void see_start(void *arg, int64_t ts_ns)
+static void note_start(void *arg, int64_t ts_ns)
 {
     perfetto_note_time(arg, ts_ns);
 }
@@ -90,7 +85,7 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
         return -ENOMEM;
     perfetto_init(f->perfetto, f->o.budget);
     int rc = survey_threads(f);
-    rc = rc < 0 ? rc : call_tree_starts(f->tree, see_start, f->perfetto);
+    rc = rc < 0 ? rc : call_tree_starts(f->tree, note_start, f->perfetto);
     if (rc < 0)
         return rc;
     perfetto_set_times(f->perfetto, PERFETTO_FITTING);
@@ -98,14 +93,14 @@ static int begin_perfetto(struct format_call_tree *f, struct buf *out)
     return 0;
 }
 
-/* A further lane of the present thread is named when it first occurs. */
+/* A further lane of the current thread is named when it first occurs. */
 static int name_lane(struct format_call_tree *f, const struct perfetto_lane *l, struct buf *out)
 {
     int rc = vec_extend(&f->lane_tids, l->number + (size_t)1);
     if (rc < 0)
         return rc;
     struct perfetto_lane lane = *l;
-    if (l->number || !is_tid(l->tid))
+    if (l->number || !perfetto_is_id(l->tid))
         lane.written_tid = f->next_tid++;
     f->lane_tids.at[l->number] = lane.written_tid;
     perfetto_put_lane(f->perfetto, &lane, &f->scratch, out);
@@ -178,7 +173,7 @@ int call_tree_events_next(struct format_call_tree *f, struct buf *out)
     int rc = rows || f->begun ? 0 : begin_perfetto(f, out);
 
     f->begun = true;
-    for (unsigned i = 0; i < AT_ONCE && rc == 0 && !out->error; i++) {
+    for (unsigned i = 0; i < EVENTS_AT_ONCE && rc == 0 && !out->error; i++) {
         if (rows && f->lines.rows == f->o.limit)
             return end_events(f, out);
         rc = call_tree_next_event(f->tree, &f->line.event);

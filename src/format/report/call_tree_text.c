@@ -7,9 +7,9 @@ enum { INDENT_MAX = 64, NAME_WIDTH = 44 };
 
 static void put_ns(struct buf *out, __int128 ns)
 {
-    char room[64];
+    char digits[64];
 
-    buf_append(out, room, num_format_milli128(ns, room));
+    buf_append(out, digits, num_format_milli128(ns, digits));
     buf_puts(out, "us");
 }
 

@@ -1,6 +1,5 @@
 /* compare.c - /compare as JSON and as rows. The tables are in compare_text.c. */
 #include "format/report/compare.h"
-
 #include "format/writer/text_number.h"
 
 #define NUMBER(name, field, ...) MEMBER(name, field, .type = VALUE_DOUBLE, ##__VA_ARGS__)
@@ -173,7 +172,7 @@ const struct object_type compare_type = {"Compare", MEMBERS(members)};
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-struct row {
+struct compare_row {
     struct text node; /* its path */
     struct value group;
     const char *variant;
@@ -182,7 +181,7 @@ struct row {
     struct compare_test test;
 };
 
-#define OBJECT struct row
+#define OBJECT struct compare_row
 #define TEST(field) MEMBER(#field, test.field, .when = WHEN(metric.tested), .nullable = true)
 static const struct member row_members[] = {
     MEMBER("node", node),
@@ -209,16 +208,16 @@ static const struct member row_members[] = {
 const struct object_type compare_row_type = {"CompareRow", MEMBERS(row_members)};
 #undef OBJECT
 
-struct rows {
+struct compare_rows {
     const struct comparison *c;
     const struct format_compare_options *o;
     struct format_table *table;
     struct buf path, *out;
 };
 
-static void put_rows(struct rows *r, struct value group, const struct compare_group *g)
+static void put_rows(struct compare_rows *r, struct value group, const struct compare_group *g)
 {
-    struct row row = {.node = {r->path.data, r->path.len}, .group = group};
+    struct compare_row row = {.node = {r->path.data, r->path.len}, .group = group};
 
     for (size_t i = 0; i < g->metric_count; i++) {
         row.metric = g->metrics[i];
@@ -232,7 +231,7 @@ static void put_rows(struct rows *r, struct value group, const struct compare_gr
     }
 }
 
-static void put_node_rows(struct rows *r, const struct compare_node *n)
+static void put_node_rows(struct compare_rows *r, const struct compare_node *n)
 {
     size_t len = r->path.len;
     struct buf label = {0};
@@ -255,7 +254,7 @@ static void put_node_rows(struct rows *r, const struct compare_node *n)
 int format_compare(const struct comparison *c, const struct format_compare_options *o,
                    struct buf *out)
 {
-    struct rows r = {.c = c, .o = o, .out = out};
+    struct compare_rows r = {.c = c, .o = o, .out = out};
 
     if (o->format == FORMAT_JSON) {
         format_document(&compare_type, c, o->pretty, o->budget, out);

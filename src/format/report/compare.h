@@ -1,11 +1,11 @@
-/* compare.h - shared by several formats of /compare. Private to format_compare*.c. */
+/* compare.h - shared by several formats of /compare. Private to this folder. */
 #ifndef DFTRACERD_FORMAT_REPORT_COMPARE_H
 #define DFTRACERD_FORMAT_REPORT_COMPARE_H
 
 #include "dftracerd/aggregate.h"
 #include "dftracerd/compare.h"
 #include "dftracerd/format.h"
-#include "format/writer/over.h"
+#include "format/writer/list_stop.h"
 
 /* Calls each(arg, note) with sentences that readers need besides the numbers. Without memory for
  * one, `out` has the error. */

@@ -1,9 +1,8 @@
 /* compare_markdown.c - /compare as a Markdown table for a pull request. */
 #include "format/report/compare.h"
-
 #include "format/writer/text_number.h"
 
-struct page {
+struct markdown {
     const struct comparison *c;
     struct buf path, *out;
 };
@@ -19,7 +18,7 @@ static void put_escaped(struct buf *out, struct text t)
     }
 }
 
-static void put_metric(struct page *p, struct text path, const struct compare_metric *m)
+static void put_metric(struct markdown *p, struct text path, const struct compare_metric *m)
 {
     buf_puts(p->out, "| ");
     put_escaped(p->out, path);
@@ -41,7 +40,7 @@ static void put_metric(struct page *p, struct text path, const struct compare_me
     buf_puts(p->out, " |\n");
 }
 
-static void put_metrics(struct page *p, const struct compare_group *g)
+static void put_metrics(struct markdown *p, const struct compare_group *g)
 {
     for (size_t i = 0; i < g->metric_count; i++) {
         if (!compare_is_zero(p->c, &g->metrics[i]))
@@ -49,7 +48,7 @@ static void put_metrics(struct page *p, const struct compare_group *g)
     }
 }
 
-static void put_node(struct page *p, const struct compare_node *n)
+static void put_node(struct markdown *p, const struct compare_node *n)
 {
     size_t before = p->path.len;
 
@@ -77,7 +76,7 @@ static void put_note(void *arg, struct text note)
 
 void format_compare_markdown(const struct comparison *c, struct buf *out)
 {
-    struct page p = {.c = c, .out = out};
+    struct markdown p = {.c = c, .out = out};
 
     buf_puts(out, "### Comparison\n\n");
     for (size_t i = 0; i < c->side_count; i++) {

@@ -1,11 +1,9 @@
 /* compare_text.c - /compare as text: a tree of metrics with a column for each side. */
 #include "dftracerd/vec.h"
 #include "format/report/compare.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/writer/text_number.h"
+
+#include <string.h>
 
 static void put_with_std(struct buf *out, const struct compare_metric *m, const struct value *v,
                          const struct value *std)
@@ -22,8 +20,8 @@ static void put_with_std(struct buf *out, const struct compare_metric *m, const 
 
 /* A line of the table; its cells follow each other in `text`. */
 struct line {
-    size_t *ends;        /* ends of cells in `text`; NULL if there is only the first */
-    size_t begin, first; /* begin of the line and of its first cell in `text` */
+    size_t *ends; /* of cells in `text`; 0: there is no such cell */
+    size_t begin; /* of the first cell */
     const struct compare_metric *metric;
 };
 struct metric_table {
@@ -34,7 +32,7 @@ struct metric_table {
     size_t *widths;
     struct buf text, prefix;
     struct arena arena;
-    int error;
+    int error; /* of adding lines; sticky */
 };
 
 /* Number of cells of a variant: with a single variant also the delta. */
@@ -43,16 +41,15 @@ static unsigned cells_of_variant(const struct comparison *c)
     return c->side_count == 2 ? 4 : 3;
 }
 
-static struct line *new_line(struct metric_table *t)
+/* Appends a line; returns NULL after an error. */
+static struct line *add_line(struct metric_table *t, const struct compare_metric *m)
 {
-    int rc = vec_reserve(&t->lines, 1);
-    if (rc < 0) {
-        t->error = rc;
-        return NULL;
-    }
-    struct line *l = &t->lines.at[t->lines.count++];
-    *l = (struct line){.begin = t->text.len};
-    return l;
+    size_t *ends = arena_alloc(&t->arena, t->columns * sizeof(*ends));
+
+    if (t->error == 0)
+        t->error = ends ? vec_push(&t->lines, {.ends = ends, .begin = t->text.len, .metric = m})
+                        : t->arena.error;
+    return t->error < 0 ? NULL : &t->lines.at[t->lines.count - 1];
 }
 
 static void end_cell(struct metric_table *t, struct line *l, size_t cell)
@@ -97,19 +94,13 @@ static void put_line(struct metric_table *t, struct text label, bool root, bool 
     const char *branch = t->o->terminal ? last ? "\u2514\u2500\u2500 " : "\u251c\u2500\u2500 "
                          : last         ? "`-- "
                                         : "+-- ";
-    struct line *l = new_line(t);
+    struct line *l = add_line(t, m);
 
     if (!l)
         return;
     buf_text(&t->text, (struct text){t->prefix.data, t->prefix.len});
     buf_puts(&t->text, root ? "" : branch);
     buf_text(&t->text, label);
-    l->metric = m;
-    l->ends = arena_alloc(&t->arena, t->columns * sizeof(*l->ends));
-    if (!l->ends) {
-        t->error = -ENOMEM;
-        return;
-    }
     end_cell(t, l, 0);
     if (m)
         put_cells(t, l, m);
@@ -209,17 +200,12 @@ static void put_node(struct metric_table *t, const struct compare_node *n, bool 
 
 static void put_header(struct metric_table *t)
 {
-    struct line *l = new_line(t);
+    struct line *l = add_line(t, NULL);
     static const char *const of_variant[] = {"delta", "change", "sig"};
     size_t cell = 0, given = cells_of_variant(t->c);
 
     if (!l)
         return;
-    l->ends = arena_alloc(&t->arena, t->columns * sizeof(*l->ends));
-    if (!l->ends) {
-        t->error = -ENOMEM;
-        return;
-    }
     buf_puts(&t->text, "metric");
     end_cell(t, l, cell++);
     buf_puts(&t->text, "baseline");

@@ -1,4 +1,4 @@
-/* dlio.h - formats of /dlio-config. Private to dlio*.c. */
+/* dlio.h - formats of /dlio-config. Private to this folder. */
 #ifndef DFTRACERD_FORMAT_REPORT_DLIO_H
 #define DFTRACERD_FORMAT_REPORT_DLIO_H
 

@@ -1,15 +1,6 @@
-/* dlio_text.c - the report of /dlio-config as text. */
+/* dlio_text.c - the report of /dlio-config as text, with 6 significant digits: programs read the
+ * JSON. */
 #include "format/report/dlio.h"
-
-#include <string.h>
-
-#include "format/writer/text_number.h"
-
-/* Writes 6 significant digits: programs read the JSON. */
-static void put_number(struct buf *out, double value)
-{
-    buf_printf(out, "%.6g", value);
-}
 
 static void put_parameters(struct buf *out, const struct dlio_model *m)
 {
@@ -91,14 +82,10 @@ void dlio_text(const struct dlio_report *r, struct buf *out)
         buf_puts(out,
                  ": without events of samples or preprocessing, the workers are not simulated");
     buf_putc(out, '\n');
-    buf_puts(out, "  end-to-end time      simulated ");
-    put_number(out, s->e2e);
-    buf_puts(out, " s, traced ");
-    put_number(out, r->traced_e2e);
-    buf_printf(out, " s, error %.2f %%\n", 100 * s->error);
+    buf_printf(out, "  end-to-end time      simulated %.6g s, traced %.6g s, error %.2f %%\n",
+               s->e2e, r->traced_e2e, 100 * s->error);
     buf_printf(out, "  CDF similarity       %.4f\n", s->similarity);
-    buf_puts(out, "  max_bound            percentile ");
-    put_number(out, s->percentile);
-    buf_printf(out, "; %s after %u iteration%s\n", s->converged ? "converged" : "not converged",
-               s->iterations, s->iterations == 1 ? "" : "s");
+    buf_printf(out, "  max_bound            percentile %.6g; %s after %u iteration%s\n",
+               s->percentile, s->converged ? "converged" : "not converged", s->iterations,
+               s->iterations == 1 ? "" : "s");
 }

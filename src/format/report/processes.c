@@ -59,9 +59,9 @@ void format_processes_free(struct format_processes *f)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Returns the beginning of a long command, in whole characters: a column with hundreds of arguments
- * is not readable. */
-static struct value short_command(const struct value *command, char *room)
+/* Returns the beginning of a long command, in whole characters, copied to `to`: a column with
+ * hundreds of arguments is not readable. */
+static struct value short_command(const struct value *command, char *to)
 {
     const char *at = command->text.ptr;
     size_t len = COMMAND_MAX;
@@ -70,9 +70,9 @@ static struct value short_command(const struct value *command, char *room)
         return *command;
     while (len > 0 && ((unsigned char)at[len] & 0xc0) == 0x80)
         len--;
-    memcpy(room, at, len);
-    memcpy(room + len, "...", 3);
-    return (struct value){.type = VALUE_TEXT, .text = {room, len + 3}};
+    memcpy(to, at, len);
+    memcpy(to + len, "...", 3);
+    return (struct value){.type = VALUE_TEXT, .text = {to, len + 3}};
 }
 
 static void put_text(struct format_processes *f, const struct process_info *p, struct buf *out)

@@ -3,7 +3,7 @@
 #define DFTRACERD_FORMAT_REPORT_STATS_H
 
 #include "dftracerd/stats.h"
-#include "format/writer/over.h"
+#include "format/writer/list_stop.h"
 #include "format/writer/value_text.h"
 
 /* Writes the tables that the old command printed. Returns 0 or out->error. */

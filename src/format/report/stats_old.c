@@ -26,7 +26,7 @@ struct file {
 /* ---- reports --------------------------------------------------------------------------------- */
 
 /* Returns the list of the report, if it has one. */
-static const struct stats_count *results(const struct stats *s, bool threads, size_t *ret_count)
+static const struct stats_count *result_list(const struct stats *s, bool threads, size_t *ret_count)
 {
     *ret_count = s->has_names ? s->name_count : threads ? s->pid_tid_count : s->category_count;
     return s->has_names ? s->names : threads ? s->pid_tids : s->categories;
@@ -38,7 +38,7 @@ static void write_results(struct jw *j, const void *object)
     const struct stats *s = f->stats;
     struct buf name = {0};
     size_t count;
-    const struct stats_count *rows = results(s, f->threads, &count);
+    const struct stats_count *rows = result_list(s, f->threads, &count);
 
     jw_begin(j, '[');
     for (size_t i = 0; i < count && !list_must_stop(s->budget, i, j->out); i++) {
@@ -206,7 +206,7 @@ static void describe_report(struct file *f, const struct stats *s)
     f->report = s->report;
     f->events = s->events;
     f->threads = s->has_pid_tids && !all;
-    results(s, f->threads, &count);
+    result_list(s, f->threads, &count);
     f->has_results = !times && !duration && count > 0;
     f->has_times = (all || times) && s->min_ts.type != VALUE_NULL && s->max_te.type != VALUE_NULL;
     if ((all || duration) && s->has_duration && s->duration.count > 0)

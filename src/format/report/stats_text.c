@@ -67,8 +67,6 @@ static void put_tables(const struct stats *s, struct buf *out)
             put_count_line(out, &name, c->count);
         }
     }
-    if (name.error)
-        out->error = name.error;
     put_done(out, &name);
 }
 

@@ -29,7 +29,7 @@ static void put_char(struct jw *j, char c)
     j->out->len++;
 }
 
-static void put_line(struct jw *j)
+static void put_newline(struct jw *j)
 {
     char *to = buf_reserve(j->out, 1 + 2 * j->depth);
 
@@ -41,7 +41,7 @@ static void put_line(struct jw *j)
 }
 
 /* Writes the comma and line break before a value or key. */
-static void put_gap(struct jw *j)
+static void put_separator(struct jw *j)
 {
     if (j->after_key) {
         j->after_key = false;
@@ -51,12 +51,12 @@ static void put_gap(struct jw *j)
         put_char(j, ',');
     j->nonempty[j->depth] = true;
     if (j->pretty && j->depth > 0)
-        put_line(j);
+        put_newline(j);
 }
 
 void jw_begin(struct jw *j, char bracket)
 {
-    put_gap(j);
+    put_separator(j);
     put_char(j, bracket);
     j->depth++;
     assert(j->depth < JW_DEPTH_MAX);
@@ -70,7 +70,7 @@ void jw_end(struct jw *j, char bracket)
     assert(j->depth > 0);
     j->depth--;
     if (j->pretty && had)
-        put_line(j);
+        put_newline(j);
     put_char(j, bracket);
 }
 
@@ -81,7 +81,7 @@ void jw_key(struct jw *j, const char *key)
 
 void jw_key_text(struct jw *j, struct text key)
 {
-    put_gap(j);
+    put_separator(j);
     jw_escape(j->out, key);
     buf_append(j->out, ": ", j->pretty ? 2 : 1);
     j->after_key = true;
@@ -89,7 +89,7 @@ void jw_key_text(struct jw *j, struct text key)
 
 void jw_text(struct jw *j, struct text t)
 {
-    put_gap(j);
+    put_separator(j);
     jw_escape(j->out, t);
 }
 
@@ -133,7 +133,7 @@ void jw_time_ns(struct jw *j, __int128 ns)
 
 void jw_value(struct jw *j, const struct value *v)
 {
-    put_gap(j);
+    put_separator(j);
     value_json(j->out, v);
 }
 
@@ -163,7 +163,7 @@ void jw_numbers(struct jw *j, enum member_kind kind, const void *from, size_t st
     assert(kind == MEMBER_UINT32 || kind == MEMBER_UINT64 || kind == MEMBER_TIME);
     jw_begin(j, '[');
     for (size_t i = 0; j->pretty && i < n; i++) {
-        put_gap(j);
+        put_separator(j);
         put_numbers(j, (const char *)from + i * stride, kind, stride, 1);
     }
     if (!j->pretty)
@@ -189,6 +189,18 @@ void jw_put_uint(struct jw *j, const char *key, uint64_t u)
 {
     jw_key(j, key);
     jw_uint(j, u);
+}
+
+void jw_put_int(struct jw *j, const char *key, int64_t i)
+{
+    jw_key(j, key);
+    jw_int(j, i);
+}
+
+void jw_put_time(struct jw *j, const char *key, __int128 ns)
+{
+    jw_key(j, key);
+    jw_time_ns(j, ns);
 }
 
 void jw_put_double(struct jw *j, const char *key, double d)

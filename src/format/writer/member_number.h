@@ -7,8 +7,8 @@
 
 #include "format/writer/value_text.h"
 
-/* Maximum length of a number, a bool or null. */
-enum { MEMBER_NUMBER_BYTES = 64 };
+/* maximum length of a number, a bool or null */
+enum { MEMBER_NUMBER_BYTES = VALUE_NUMBER_BYTES };
 
 static inline char *member_uint(uint64_t u, char *to)
 {

@@ -1,14 +1,18 @@
 /* object.c - writes objects of answers as JSON and as rows of tables. */
 #include "dftracerd/format.h"
 #include "format/writer/member_number.h"
-#include "format/writer/over.h"
+#include "format/writer/list_stop.h"
 #include "format/writer/value_text.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 64 << 10, COLUMNS_MAX = 128, INDENT_MAX = 64 };
+enum {
+    PIECE = 64 << 10, /* bytes of a document that are written at a time */
+    COLUMNS_MAX = 128,
+    INDENT_MAX = 64
+};
 
 /* ---- members that are single values, compact ------------------------------------------------- */
 
@@ -54,12 +58,12 @@ static void put_text(struct buf *out, const struct member *m, const void *p)
 static void put_plain(struct jw *j, const struct member *m, const void *object)
 {
     const void *p = (const char *)object + m->offset;
-    bool null = is_null(m, p), there = m->when ? *((const bool *)object + m->when - 1) : !null;
-    char *to = there || !m->optional ? put_key(j, m) : NULL;
+    bool null = is_null(m, p), present = m->when ? *((const bool *)object + m->when - 1) : !null;
+    char *to = present || !m->optional ? put_key(j, m) : NULL;
 
     if (!to)
         return;
-    char *end = there && !null ? member_number(m->kind, p, to) : member_null(to);
+    char *end = present && !null ? member_number(m->kind, p, to) : member_null(to);
     j->out->len = (size_t)((end ? end : to) - j->out->data);
     if (!end)
         put_text(j->out, m, p);
@@ -96,7 +100,7 @@ static bool is_value(const struct member *m)
 static void put_other(struct jw *j, const struct member *m, const void *object)
 {
     struct value v = is_value(m) ? member_value(m, object) : (struct value){.type = VALUE_NULL};
-    bool there = v.type != VALUE_NULL || member_is_there(m, object);
+    bool present = v.type != VALUE_NULL || member_is_there(m, object);
 
     if (m->place == MEMBER_NAMED) {
         size_t count = member_count(m, object);
@@ -106,10 +110,10 @@ static void put_other(struct jw *j, const struct member *m, const void *object)
         }
         return;
     }
-    if (!there && m->optional)
+    if (!present && m->optional)
         return;
     jw_key(j, m->name);
-    if (!there || is_value(m))
+    if (!present || is_value(m))
         put_value(j, v);
     else if (m->write)
         m->write(j, (const char *)object + m->offset);

@@ -7,8 +7,7 @@
 #include <string.h>
 
 enum {
-    COPY_ROOM = 64,     /* bytes of a text that are copied at once, whatever its length */
-    NUMBER_ROOM = 64,   /* see value_format_number */
+    COPY_BYTES = 64,    /* bytes of a text that are copied at once, whatever its length */
     TEXT_PER_CODE = 16, /* bytes of text per code; beyond that all are dropped */
 };
 
@@ -19,11 +18,11 @@ struct code_text {
     size_t at; /* in `texts` */
 };
 struct written_column {
-    const char *before;
+    const char *before; /* separator and key */
     size_t before_len;
     struct code_text *kept; /* indexed by the low bits of the code */
-    uint32_t count;         /* a power of two, or 0 */
-    uint64_t dictionary;
+    uint32_t count;         /* of `kept`: a power of two, or 0 */
+    uint64_t dictionary;    /* see struct vector */
 };
 struct row_writer {
     const struct row_names *names;
@@ -31,7 +30,7 @@ struct row_writer {
     struct written_column *columns;
     struct buf texts;
     struct charge charge, text_charge;
-    size_t row_room; /* bytes of a row without long texts and values of unlimited length */
+    size_t row_bytes; /* bytes of a row without long texts and values of unlimited length */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -64,11 +63,11 @@ void row_names_add(struct row_names *n, size_t column, const char *name, bool op
 
 int row_names_end(struct row_names *n)
 {
-    char *rest = buf_reserve(&n->before, COPY_ROOM); /* copies may read beyond the last name */
+    char *rest = buf_reserve(&n->before, COPY_BYTES); /* copies may read beyond the last name */
 
     buf_putc(&n->header, '\n');
     if (rest)
-        memset(rest, 0, COPY_ROOM);
+        memset(rest, 0, COPY_BYTES);
     return n->before.error ? n->before.error : n->header.error;
 }
 
@@ -96,11 +95,11 @@ int row_writer_new(const struct row_names *names, size_t codes_max, struct budge
     w->names = names;
     w->codes_max = codes_max;
     w->charge.budget = w->text_charge.budget = budget;
-    w->row_room = COPY_ROOM;
+    w->row_bytes = COPY_BYTES;
     for (size_t i = 0, start = 0; i < names->count; start = names->before_end[i++]) {
         w->columns[i].before = names->before.data + start;
         w->columns[i].before_len = names->before_end[i] - start;
-        w->row_room += w->columns[i].before_len + COPY_ROOM + NUMBER_ROOM;
+        w->row_bytes += w->columns[i].before_len + COPY_BYTES + VALUE_NUMBER_BYTES;
     }
     *ret = w;
     return 0;
@@ -187,7 +186,7 @@ static int write_code(struct row_writer *w, const struct vector *v, size_t colum
         return rc;
     text->at = w->texts.len;
     put_value(w, column, &value, &w->texts);
-    buf_reserve(&w->texts, COPY_ROOM);
+    buf_reserve(&w->texts, COPY_BYTES);
     if (w->texts.error || w->texts.len - text->at > UINT32_MAX)
         return -ENOMEM;
     text->code = code;
@@ -204,7 +203,7 @@ static char *put_other(struct row_writer *w, const struct vector *v, size_t colu
 
     out->len = (size_t)(to - out->data);
     put_value(w, column, v->kind == VECTOR_VALUE ? &v->values[k * v->stride] : &null, out);
-    return buf_reserve(out, w->row_room);
+    return buf_reserve(out, w->row_bytes);
 }
 
 static inline char *put_code(struct row_writer *w, const struct vector *v, size_t column,
@@ -218,12 +217,12 @@ static inline char *put_code(struct row_writer *w, const struct vector *v, size_
         if (*rc < 0)
             return to;
     }
-    if (text->len > COPY_ROOM) {
+    if (text->len > COPY_BYTES) {
         out->len = (size_t)(to - out->data);
         buf_append(out, w->texts.data + text->at, text->len);
-        return buf_reserve(out, w->row_room);
+        return buf_reserve(out, w->row_bytes);
     }
-    memcpy(to, w->texts.data + text->at, COPY_ROOM); /* copying a fixed length is faster */
+    memcpy(to, w->texts.data + text->at, COPY_BYTES); /* copying a fixed length is faster */
     return to + text->len;
 }
 
@@ -232,8 +231,8 @@ static inline char *put_number(struct row_writer *w, const struct vector *v, siz
 {
     const struct written_column *c = &w->columns[column];
 
-    if (c->before_len <= COPY_ROOM)
-        memcpy(to, c->before, COPY_ROOM);
+    if (c->before_len <= COPY_BYTES)
+        memcpy(to, c->before, COPY_BYTES);
     else
         memcpy(to, c->before, c->before_len);
     to += c->before_len;
@@ -276,7 +275,7 @@ static char *end_row(const struct row_names *n, size_t start, struct buf *out, c
 static int put_row(struct row_writer *w, const struct row_block *b, uint32_t k, struct buf *out)
 {
     uint32_t row = b->select ? b->select[k] : k;
-    char *to = buf_reserve(out, w->row_room);
+    char *to = buf_reserve(out, w->row_bytes);
     size_t start = out->len;
     int rc = 0;
 

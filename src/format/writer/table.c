@@ -1,5 +1,5 @@
 /* table.c - flat rows as JSON, NDJSON, CSV or aligned columns. */
-#include "format/writer/value_text.h"
+#include "format/writer/text_number.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,9 @@ struct format_table {
     struct buf cells; /* of the collected rows, one after another */
     uint32_t *cell_end;
     uint8_t *cell_right; /* aligned to the right: numbers */
-    size_t collected, *widths;
-    bool measured;
+    size_t collected;    /* rows in `cells` */
+    size_t *widths;      /* by column */
+    bool measured;       /* the widths are final */
 };
 
 int format_table_new(enum format f, const char *const *columns, size_t count,
@@ -81,7 +82,7 @@ static void json_row(struct format_table *t, const struct value *values, struct 
         buf_putc(out, '{');
     for (size_t i = 0; i < t->count; i++) {
         struct text key = key_of(t, i);
-        char *to = buf_reserve(out, key.len + 64);
+        char *to = buf_reserve(out, key.len + VALUE_NUMBER_BYTES);
         if (!to)
             return;
         memcpy(to, key.ptr, key.len);
@@ -98,13 +99,7 @@ static void json_row(struct format_table *t, const struct value *values, struct 
 
 static void put_cell(struct buf *out, struct text cell, size_t width, bool right, bool last)
 {
-    size_t used = text_width(cell), pad = width > used ? width - used : 0;
-
-    for (size_t i = 0; right && i < pad; i++)
-        buf_putc(out, ' ');
-    buf_text(out, cell);
-    for (size_t i = 0; !right && !last && i < pad; i++)
-        buf_putc(out, ' ');
+    put_padded(out, cell, right ? (int)width : last ? 0 : -(int)width);
     buf_puts(out, last ? "\n" : "  ");
 }
 

@@ -40,7 +40,7 @@ size_t value_format_number(const struct value *v, char *out)
 
 static void put_number(struct buf *out, const struct value *v)
 {
-    char *to = buf_reserve(out, 64);
+    char *to = buf_reserve(out, VALUE_NUMBER_BYTES);
 
     if (to)
         out->len += value_format_number(v, to);

@@ -4,8 +4,9 @@
 
 #include "dftracerd/format.h"
 
-/* Writes the decimal digits of a number or a time; returns 0 if it is no number. `out` has at least
- * 64 bytes. */
+/* Writes a number, or a time in microseconds, in decimal. Returns its length; 0: it is no number.
+ * `out` has VALUE_NUMBER_BYTES. */
+enum { VALUE_NUMBER_BYTES = 64 };
 size_t value_format_number(const struct value *v, char *out);
 bool value_is_number(const struct value *v);
 void value_json(struct buf *out, const struct value *v);

@@ -29,7 +29,6 @@ static const struct param_spec *const params[] = {own_params, rewriting_params, 
 struct state {
     struct selection chosen;
     struct rewriting way;
-    struct organize *organize;
 };
 
 /* Splits "name:query" at the first colon, so queries may contain colons. */
@@ -65,38 +64,23 @@ static int open_organize(struct request *rq)
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     rc = rc < 0 ? rc
                 : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o, s->way.archive_writer,
-                                &rq->budget, &rq->err, &s->organize);
+                                &rq->budget, &rq->err, &s->way.transform);
     if (rc == 0)
-        rq->incomplete = !organize_complete(s->organize);
+        rq->incomplete = !transform_complete(s->way.transform);
     return rc;
-}
-
-static int step_organize(struct request *rq)
-{
-    struct state *s = rq->state;
-
-    return organize_next(s->organize, &rq->err);
-}
-
-static struct text manifest_text(const struct request *rq)
-{
-    const struct state *s = rq->state;
-
-    return organize_manifest(s->organize);
 }
 
 static int next_organize(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, step_organize, manifest_text, out);
+    return rewriting_next(rq, &s->way, out);
 }
 
 static void close_organize(struct request *rq)
 {
     struct state *s = rq->state;
 
-    organize_free(s->organize);
     rewriting_close(&s->way);
 }
 

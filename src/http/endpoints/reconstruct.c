@@ -27,7 +27,6 @@ struct state {
     int dir;
     struct archive *archive;
     struct rewriting way;
-    struct reconstruct *reconstruct;
 };
 
 static int open_dir(struct request *rq, struct state *s)
@@ -78,40 +77,25 @@ static int open_reconstruct(struct request *rq)
     rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
     rc = rc < 0 ? rc
                 : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.archive_writer,
-                                   &rq->budget, &rq->err, &s->reconstruct);
+                                   &rq->budget, &rq->err, &s->way.transform);
     if (rc == ERR_CORRUPT && rq->upload)
         rc = rq->err.code = ERR_PARAM; /* the error is in the upload */
     if (rc == 0)
-        rq->incomplete = !reconstruct_complete(s->reconstruct);
+        rq->incomplete = !transform_complete(s->way.transform);
     return rc;
-}
-
-static int step_reconstruct(struct request *rq)
-{
-    struct state *s = rq->state;
-
-    return reconstruct_next(s->reconstruct, &rq->err);
-}
-
-static struct text report_text(const struct request *rq)
-{
-    const struct state *s = rq->state;
-
-    return reconstruct_report(s->reconstruct);
 }
 
 static int next_reconstruct(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, step_reconstruct, report_text, out);
+    return rewriting_next(rq, &s->way, out);
 }
 
 static void close_reconstruct(struct request *rq)
 {
     struct state *s = rq->state;
 
-    reconstruct_free(s->reconstruct);
     rewriting_close(&s->way);
     archive_free(s->archive);
     if (s->dir >= 0)

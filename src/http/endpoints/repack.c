@@ -68,7 +68,6 @@ struct state {
     struct selection chosen;
     struct query *query;
     struct rewriting way;
-    struct repack *repack;
 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -179,7 +178,7 @@ static int open_repack(struct request *rq, enum repack_kind kind)
     if (rc < 0)
         return rc;
     return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.archive_writer, o,
-                       &rq->err, &s->repack);
+                       &rq->err, &s->way.transform);
 }
 
 static int open_merge(struct request *rq)
@@ -199,28 +198,15 @@ static int open_pgzip(struct request *rq)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int step_repack(struct request *rq)
-{
-    const struct state *s = rq->state;
-    return repack_next(s->repack, &rq->err);
-}
-
-static struct text manifest_text(const struct request *rq)
-{
-    const struct state *s = rq->state;
-    return repack_manifest(s->repack);
-}
-
 static int next_repack(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-    return rewriting_next(rq, &s->way, step_repack, manifest_text, out);
+    return rewriting_next(rq, &s->way, out);
 }
 
 static void close_repack(struct request *rq)
 {
     struct state *s = rq->state;
-    repack_close(s->repack);
     rewriting_close(&s->way);
     query_close(s->query);
 }

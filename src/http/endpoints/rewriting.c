@@ -72,29 +72,27 @@ int rewriting_open(struct request *rq, struct rewriting *w)
                                   newest_s(rq->snapshot), &w->archive_writer);
 }
 
-int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
-                   struct text (*manifest)(const struct request *rq), struct buf *out)
+int rewriting_next(struct request *rq, struct rewriting *w, struct buf *out)
 {
     int rc = archive_writer_send(w->archive_writer, STEP, out, &rq->err);
     if (rc != ERR_END)
         return rc;
-    if (!w->worked) {
-        rc = budget_check(&rq->budget);
-        if (rc == 0)
-            rc = step(rq);
-        w->worked = rc == ERR_END;
-        return rc == 0 || w->worked ? NEXT_TURN : rc;
-    }
+    rc = transform_next(w->transform, &rq->err);
+    if (rc == 0 || (rc == ERR_END && archive_writer_is_ready(w->archive_writer)))
+        return NEXT_TURN;
+    if (rc != ERR_END)
+        return rc;
     rc = archive_writer_end(w->archive_writer, out, &rq->err);
     if (rc < 0)
         return rc;
     if (!archive_writer_is_tar(w->archive_writer) && !archive_writer_is_body(w->archive_writer))
-        buf_text(out, manifest(rq));
+        buf_text(out, transform_manifest(w->transform));
     return ERR_END;
 }
 
 void rewriting_close(struct rewriting *w)
 {
+    transform_free(w->transform);
     archive_writer_free(w->archive_writer);
-    w->archive_writer = NULL;
+    *w = (struct rewriting){0};
 }

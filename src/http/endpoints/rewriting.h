@@ -18,7 +18,7 @@ extern const struct param_spec rewriting_params[];
 
 struct rewriting {
     struct archive_writer *archive_writer;
-    bool worked;
+    struct transform *transform;
 };
 /* Reads the level of `compress`. Returns 0 or ERR_PARAM. */
 int rewriting_level(struct request *rq, int *ret);
@@ -26,11 +26,9 @@ int rewriting_level(struct request *rq, int *ret);
  * whose answer is the manifest as JSON. Returns 0, ERR_PARAM, ERR_FORMAT, -EPERM if the daemon
  * may not write here, or an error of archive_writer_dir_new. */
 int rewriting_open(struct request *rq, struct rewriting *w);
-/* For next(): sends what is ready, or else calls step(), which works for about 50 ms and returns
- * ERR_END when it is done. Then manifest() returns the answer of a request with `output`. */
-int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct request *rq),
-                   struct text (*manifest)(const struct request *rq), struct buf *out);
-/* Call it after the writer that uses the archive writer has been closed. */
+/* For next(): sends what is ready, or else continues the transform. The answer of a request with
+ * `output` is the manifest. */
+int rewriting_next(struct request *rq, struct rewriting *w, struct buf *out);
 void rewriting_close(struct rewriting *w);
 
 #endif

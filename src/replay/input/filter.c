@@ -25,15 +25,15 @@ static bool list_allows_number(const char *list, int64_t wanted, bool excludes)
     return excludes ? !found : found || !any;
 }
 
-static bool allows(const char *only, const char * not, struct text value)
+static bool allows_text(const char *only, const char *except, struct text value)
 {
-    return !(only && *only && !list_has(only, value)) && !(not &&list_has(not, value));
+    return !(only && *only && !list_has(only, value)) && !(except && list_has(except, value));
 }
 
-static bool allows_number(const char *only, const char * not, int64_t value)
+static bool allows_number(const char *only, const char *except, int64_t value)
 {
     return !(only && !list_allows_number(only, value, false)) &&
-           !(not &&!list_allows_number(not, value, true));
+           !(except && !list_allows_number(except, value, true));
 }
 
 static bool is_sampled(const struct replay_filters *f, const struct event *e)
@@ -54,6 +54,6 @@ bool filter_passes(const struct replay_filters *f, const struct event *e, int64_
     if (size >= 0 &&
         ((f->min_size >= 0 && size < f->min_size) || (f->max_size >= 0 && size > f->max_size)))
         return false;
-    return allows(f->function, f->not_function, e->name) &&
-           allows(f->category, f->not_category, e->cat) && is_sampled(f, e);
+    return allows_text(f->function, f->not_function, e->name) &&
+           allows_text(f->category, f->not_category, e->cat) && is_sampled(f, e);
 }

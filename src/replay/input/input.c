@@ -39,8 +39,8 @@ void input_close(struct input *in)
     free(in);
 }
 
-void input_on_wait(struct input *in, void (*before_wait)(void *arg), void *arg,
-                   const atomic_bool *stopped)
+void input_set_wait(struct input *in, void (*before_wait)(void *arg), void *arg,
+                    const atomic_bool *stopped)
 {
     in->before_wait = before_wait;
     in->before_wait_arg = arg;

@@ -33,8 +33,8 @@ struct input;
 int input_open(int fd, struct input **ret); /* *new*; -ENOMEM */
 void input_close(struct input *in);
 /* Sets a function that is called before waiting for input; the input ends once `stopped` is set. */
-void input_on_wait(struct input *in, void (*before_wait)(void *arg), void *arg,
-                   const atomic_bool *stopped);
+void input_set_wait(struct input *in, void (*before_wait)(void *arg), void *arg,
+                    const atomic_bool *stopped);
 /* Returns 1 and an event; 0 at the end; INPUT_AGAIN for the line between the first and the second
  * time; -errno; -ENOMEM; ERR_CORRUPT with err for the error line at the end of an answer. */
 enum { INPUT_AGAIN = 2 };

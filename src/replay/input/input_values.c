@@ -113,7 +113,7 @@ static void put_number(struct event *e, unsigned at, const struct trace_value *v
     e->has |= 1u << at;
 }
 
-static struct text text_in(const struct trace_value *v)
+static struct text value_text(const struct trace_value *v)
 {
     bool is_text = v->type == TRACE_TEXT || v->type == TRACE_BIG || v->type == TRACE_JSON;
     return is_text ? (struct text){v->ptr, v->len} : (struct text){"", 0};
@@ -132,7 +132,7 @@ static int add_name(struct input *in, struct text hash, struct text name)
     return 0;
 }
 
-static struct text name_of(const struct input *in, struct text hash)
+static struct text resolve_hash(const struct input *in, struct text hash)
 {
     int64_t id = hash.len ? intern_find(in->hashes, hash) : -ENOENT;
     return id >= 0 && in->names.at[id] ? text_of(in->names.at[id]) : hash;
@@ -161,9 +161,9 @@ static void put_values(struct input *in, const struct trace_event *t, struct eve
             continue;
         }
         if (slot == SLOT_AGAIN)
-            r->again = text_eq(text_in(v), TEXT("again"));
+            r->again = text_eq(value_text(v), TEXT("again"));
         else if (texts[slot] && v->len)
-            *texts[slot] = text_in(v);
+            *texts[slot] = value_text(v);
     }
 }
 
@@ -196,11 +196,11 @@ int input_read_event(struct input *in, const struct trace_event *t, struct event
     e->is_metadata = t->class == TRACE_METADATA;
     e->is_counter = t->class == TRACE_COUNTER || t->class == TRACE_AGGREGATED;
     if (!e->file.len)
-        e->file = name_of(in, r.hash);
+        e->file = resolve_hash(in, r.hash);
     if (!e->file.len && r.key.len && text_eq(e->name, TEXT("opendir")))
         e->file = r.key;
     if (!e->file2.len)
-        e->file2 = name_of(in, r.hash2);
+        e->file2 = resolve_hash(in, r.hash2);
     if (e->is_metadata && r.key.len && r.value.len) {
         bool names = text_eq(e->name, TEXT("FH")) || text_eq(e->name, TEXT("SH"));
         if (names && add_name(in, r.value, r.key) < 0)

@@ -1,7 +1,6 @@
 /* ties.c - events that begin at the same time, longest first. */
 #include "replay/input/ties.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 void ties_done(struct ties *t)

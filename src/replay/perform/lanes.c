@@ -19,7 +19,7 @@ void lanes_done(struct lanes *l)
     intern_free(l->names);
 }
 
-void lanes_again(struct lanes *l)
+void lanes_reset(struct lanes *l)
 {
     for (size_t i = 0; i < l->lanes.count; i++)
         if (l->lanes.at[i])
@@ -44,9 +44,9 @@ static int choose_runner(struct lanes *l, struct lane *lane, size_t id)
     if (rc < 0)
         return rc;
     uint32_t *first = &l->first_runner.at[lane->process];
-    bool fresh = l->runners < (l->processes && !*first ? LANES_RUNNERS_MAX : REPLAY_LANES_MAX);
-    l->sharing += !fresh;
-    if (fresh)
+    bool is_new = l->runners < (l->processes && !*first ? LANES_RUNNERS_MAX : REPLAY_LANES_MAX);
+    l->sharing += !is_new;
+    if (is_new)
         lane->runner = l->runners++;
     else if (l->processes)
         lane->runner = *first ? *first - 1 : lane->process % REPLAY_LANES_MAX;

@@ -3,8 +3,7 @@
  *
  * Each lane has a thread of its own, as long as there are fewer than REPLAY_LANES_MAX; further
  * lanes share these. With --processes the threads of a (host, pid) are in a process of their own,
- * so
- * there a process has at least one thread.
+ * so there a process has at least one thread.
  * Threads: the planning thread. Lanes are in shared memory: the threads that perform operations
  * read them.
  */
@@ -40,7 +39,7 @@ void lanes_done(struct lanes *l);
 /* Returns NULL without memory. */
 struct lane *lanes_find(struct lanes *l, struct text host, int64_t pid, int64_t tid);
 /* Prepares the second reading of the input. */
-void lanes_again(struct lanes *l);
+void lanes_reset(struct lanes *l);
 uint32_t lanes_count(const struct lanes *l);
 uint32_t lanes_processes(const struct lanes *l);
 

@@ -67,29 +67,24 @@ static int64_t handle_ready(struct performer *p, struct handle *h)
 
 /* ---- transfers ------------------------------------------------------------------------------- */
 
-static int64_t fails(void)
-{
-    return -errno;
-}
-
-static int64_t stream_once(FILE *stream, char *data, size_t len, bool is_read)
+static int64_t transfer_stream(FILE *stream, char *data, size_t len, bool is_read)
 {
     errno = 0;
     size_t n = is_read ? fread(data, 1, len, stream) : fwrite(data, 1, len, stream);
     if (n == 0 && len && ferror(stream)) {
-        int64_t rc = errno ? fails() : -EIO;
+        int64_t rc = errno ? -errno : -EIO;
         clearerr(stream);
         return rc;
     }
     return (int64_t)n;
 }
 
-static char fill[PART_BYTES]; /* the data that is written */
-static pthread_once_t filled = PTHREAD_ONCE_INIT;
+static char written_data[PART_BYTES];
+static pthread_once_t data_once = PTHREAD_ONCE_INIT;
 
-static void fill_once(void)
+static void fill_data(void)
 {
-    memset(fill, 'A', sizeof fill);
+    memset(written_data, 'A', sizeof written_data);
 }
 
 /* Uses the same memory repeatedly, so that a large transfer is one call, too. readv and writev get
@@ -107,7 +102,7 @@ static int transfer_parts(struct iovec *parts, char *data, size_t len, bool is_v
     return count;
 }
 
-static int64_t transfer_once(const struct operation *op, char *data, size_t len, int64_t at)
+static int64_t transfer_part(const struct operation *op, char *data, size_t len, int64_t at)
 {
     int fd = op->handle->fd;
     bool is_read = op->call->kind == CALL_READ, is_vector = op->call->traits & CALL_VECTOR,
@@ -125,7 +120,7 @@ static int64_t transfer_once(const struct operation *op, char *data, size_t len,
     } else {
         n = is_read ? read(fd, data, len) : write(fd, data, len);
     }
-    return n < 0 ? fails() : n;
+    return n < 0 ? -errno : n;
 }
 
 static int64_t transfer_bytes(struct performer *p, const struct operation *op)
@@ -134,14 +129,14 @@ static int64_t transfer_bytes(struct performer *p, const struct operation *op)
     bool is_read = op->call->kind == CALL_READ;
     const uint64_t max = stream ? PART_BYTES : REPLAY_TRANSFER_MAX;
     uint64_t done = 0;
-    pthread_once(&filled, fill_once);
+    pthread_once(&data_once, fill_data);
     if (is_read && !p->data && !(p->data = malloc(PART_BYTES)))
         return -ENOMEM;
-    char *data = is_read ? p->data : fill;
+    char *data = is_read ? p->data : written_data;
     do {
         size_t len = (size_t)(op->bytes - done < max ? op->bytes - done : max);
-        int64_t n = stream ? stream_once(stream, data, len, is_read)
-                           : transfer_once(op, data, len, op->offset + (int64_t)done);
+        int64_t n = stream ? transfer_stream(stream, data, len, is_read)
+                           : transfer_part(op, data, len, op->offset + (int64_t)done);
         if (n == -EINTR)
             continue;
         if (n < 0)
@@ -158,20 +153,20 @@ static int64_t perform_seek(const struct operation *op)
     struct handle *h = op->handle;
     int whence = op->has & HAS_WHENCE ? (int)op->whence : SEEK_SET;
     if (h->stream)
-        return fseeko(h->stream, op->offset, whence) < 0 ? fails() : 0;
+        return fseeko(h->stream, op->offset, whence) < 0 ? -errno : 0;
     int64_t to = lseek(h->fd, op->offset, whence);
-    return to < 0 ? fails() : to;
+    return to < 0 ? -errno : to;
 }
 
-static int64_t sync_file(struct operation *op)
+static int64_t perform_sync(struct operation *op)
 {
     struct handle *h = op->handle;
     if (!h)
         return 0; /* fflush(NULL), which flushes all streams */
     if (h->stream)
-        return fflush(h->stream) < 0 ? fails() : 0;
+        return fflush(h->stream) < 0 ? -errno : 0;
     int rc = op->call->traits & CALL_DATA ? fdatasync(h->fd) : fsync(h->fd);
-    return rc < 0 ? fails() : 0;
+    return rc < 0 ? -errno : 0;
 }
 
 /* The kernel reads the pages (MADV_POPULATE_READ): if the file is truncated, that is an error
@@ -183,19 +178,19 @@ static int64_t map_part(int fd, int64_t from, int64_t end)
     size_t len = (size_t)(end - start);
     void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, start);
     if (at == MAP_FAILED)
-        return fails();
-    int64_t rc = madvise(at, len, 22 /* MADV_POPULATE_READ */) < 0 && errno != EINVAL ? fails() : 0;
+        return -errno;
+    int64_t rc = madvise(at, len, 22 /* MADV_POPULATE_READ */) < 0 && errno != EINVAL ? -errno : 0;
     munmap(at, len);
     return rc;
 }
 
-/* Maps a file in parts, so that the replay can be stopped within a huge one. */
+/* Maps a file in parts, so that the replay can be stopped within a huge one. Returns the bytes. */
 static int64_t map_file(const struct performer *p, const struct operation *op)
 {
     int fd = handle_fd(op->handle);
     struct stat s;
     if (fstat(fd, &s) < 0)
-        return fails();
+        return -errno;
     if (op->offset >= s.st_size || !op->length)
         return op->length ? -ENXIO : -EINVAL;
     int64_t end = s.st_size - op->offset < op->length ? s.st_size : op->offset + op->length;
@@ -208,7 +203,7 @@ static int64_t map_file(const struct performer *p, const struct operation *op)
     return end - op->offset;
 }
 
-static int64_t on_handle(struct performer *p, struct operation *op)
+static int64_t perform_on_handle(struct performer *p, struct operation *op)
 {
     struct handle *h = op->handle;
     struct stat s;
@@ -231,11 +226,11 @@ static int64_t on_handle(struct performer *p, struct operation *op)
     case CALL_TELL:
         return h->stream ? ftello(h->stream) : lseek(h->fd, 0, SEEK_CUR);
     case CALL_SYNC:
-        return sync_file(op);
+        return perform_sync(op);
     case CALL_FTRUNCATE:
-        return ftruncate(handle_fd(h), op->length) < 0 ? fails() : 0;
+        return ftruncate(handle_fd(h), op->length) < 0 ? -errno : 0;
     case CALL_FSTAT:
-        return fstat(handle_fd(h), &s) < 0 ? fails() : 0;
+        return fstat(handle_fd(h), &s) < 0 ? -errno : 0;
     case CALL_READDIR:
         if (h->dir)
             (void)!readdir(h->dir);
@@ -252,12 +247,12 @@ static int64_t truncate_path(struct performer *p, struct operation *op)
     int fd = root_open_file(p->root, op->path->file, O_WRONLY);
     if (fd < 0)
         return fd;
-    int64_t rc = ftruncate(fd, op->length) < 0 ? fails() : 0;
+    int64_t rc = ftruncate(fd, op->length) < 0 ? -errno : 0;
     close(fd);
     return rc;
 }
 
-static int64_t on_path(struct performer *p, struct operation *op)
+static int64_t perform_on_path(struct performer *p, struct operation *op)
 {
     struct file *f = op->path->file, *to = op->path2 ? op->path2->file : NULL;
     char link[PATH_MAX];
@@ -298,9 +293,9 @@ void perform(struct performer *p, struct operation *op, struct performed *ret)
     if (call_opens(op->call->kind))
         rc = handle_open(p, op->handle, (int)op->flags, op->mode);
     else if (call_uses_handle(op->call->kind))
-        rc = on_handle(p, op);
+        rc = perform_on_handle(p, op);
     else
-        rc = on_path(p, op);
+        rc = perform_on_path(p, op);
     bool moves =
         op->call->kind == CALL_READ || op->call->kind == CALL_WRITE || op->call->kind == CALL_MMAP;
     *ret = (struct performed){.ret = rc,

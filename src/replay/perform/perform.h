@@ -14,11 +14,11 @@ struct performed {
 struct performer {
     struct root *root;
     const atomic_bool *stopped;
-    char *data;
+    char *data; /* of one part of a transfer; allocated by the first read */
 };
 void performer_done(struct performer *p);
-/* Performs an operation. Waits for the call that opens the handle, if another thread makes that.
- * Releases the handle. */
+/* Performs an operation, and releases its handle. Waits for the call that opens the handle, if
+ * another thread performs that. */
 void perform(struct performer *p, struct operation *op, struct performed *ret);
 
 #endif

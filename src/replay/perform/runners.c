@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-enum { STACK_BYTES = 256 << 10, START_NS = 2000000 };
+enum {
+    STACK_BYTES = 256 << 10, /* of a thread */
+    START_NS = 2000000       /* see runners.start_ns */
+};
 
 struct runner {
     struct runners *all;
@@ -56,7 +59,7 @@ static int64_t scaled_ns(const struct replay_options *o, int64_t ns)
 void runners_report(struct report *r, const struct operation *op, const struct performed *done,
                     int64_t taken_ns, int64_t late_ns)
 {
-    /* the trace does not show that it succeeded */
+    /* The trace does not show that it succeeded. */
     bool may_fail = !(op->has & HAS_RET) || op->ret < 0;
     struct outcome o = {.name = op->name_id,
                         .taken_ns = taken_ns,
@@ -109,7 +112,7 @@ static void run_operation(struct runners *r, struct performer *p, struct operati
         trace_out_put(r->trace, op, &done, real, taken);
 }
 
-static void finished_one(struct runners *r)
+static void count_finished(struct runners *r)
 {
     size_t left = atomic_fetch_sub(&r->queued, 1) - 1;
     if (left != r->ahead_max / 2 && left != 0)
@@ -119,8 +122,8 @@ static void finished_one(struct runners *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Takes all operations of the queue; NULL if there will be no more. */
-static struct operation *runner_take(struct runner *r)
+/* Removes all operations from the queue, and waits for the first; NULL if there will be no more. */
+static struct operation *runner_dequeue(struct runner *r)
 {
     pthread_mutex_lock(&r->lock);
     while (!r->first && !r->ended)
@@ -139,12 +142,12 @@ static void *runner_main(void *arg)
     struct performer p = {.root = all->root, .stopped = &all->shared->stopped};
     prctl(PR_SET_TIMERSLACK, 1UL);
     shared_wait_for_start(all->shared);
-    for (struct operation *op; (op = runner_take(r));) {
+    for (struct operation *op; (op = runner_dequeue(r));) {
         while (op) {
             struct operation *next = op->next;
             run_operation(all, &p, op);
             free(op);
-            finished_one(all);
+            count_finished(all);
             op = next;
         }
     }
@@ -157,17 +160,16 @@ static void *runner_main(void *arg)
 static int runner_start(struct runners *all, struct runner *r)
 {
     pthread_attr_t a;
-    sigset_t signals, old;
+    sigset_t before;
     r->all = all;
     r->last = &r->first;
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->filled);
     pthread_attr_init(&a);
     pthread_attr_setstacksize(&a, STACK_BYTES);
-    sigfillset(&signals);
-    pthread_sigmask(SIG_SETMASK, &signals, &old);
+    signals_leave(&before);
     int rc = pthread_create(&r->thread, &a, runner_main, r);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&a);
     r->started = rc == 0;
     all->count += rc == 0;

@@ -22,18 +22,18 @@ struct runners {
     struct report *report;
     struct trace_out *trace; /* may be NULL */
     struct runner *runners;  /* array of LANES_RUNNERS_MAX */
-    unsigned count;
-    size_t ahead_max;
-    int64_t start_ns; /* delay before the clock begins: threads are awake by then */
-    atomic_size_t queued;
+    unsigned count;          /* of started ones */
+    size_t ahead_max;        /* operations in all queues */
+    int64_t start_ns;        /* delay before the clock begins: threads are awake by then */
+    atomic_size_t queued;    /* operations that have not ended */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* signalled when there is space in the queues */
 };
 int runners_init(struct runners *r, const struct replay_options *o, struct shared *s,
                  struct root *root, struct report *report);
 void runners_done(struct runners *r);
-/* Takes the operation. 0, -EAGAIN (no thread could be started) or -ENOMEM. Starts the clock when
- * the queues are full. */
+/* The operation becomes owned by its thread, or is dropped on errors. Returns 0, -EAGAIN (no thread
+ * could be started) or -ENOMEM. Starts the clock when the queues are full. */
 int runners_push(struct runners *r, struct operation *op);
 /* Starts the clock, waits until everything is done, and ends the threads. */
 void runners_finish(struct runners *r);

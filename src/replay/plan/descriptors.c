@@ -11,11 +11,11 @@ int plan_init(struct plan *p, struct files *f, struct shared *s)
     return p->keys ? 0 : -ENOMEM;
 }
 
-void plan_again(struct plan *p)
+void plan_reset(struct plan *p)
 {
     for (size_t i = 0; i < p->handles.count; i++)
         descriptor_set(p, &p->handles.at[i], NULL);
-    files_again(p->files);
+    files_reset(p->files);
 }
 
 void plan_done(struct plan *p)
@@ -24,7 +24,7 @@ void plan_done(struct plan *p)
     intern_free(p->keys);
 }
 
-static struct handle **place_of(struct plan *p, uint32_t process, uint64_t what, uint64_t kind)
+static struct handle **slot_of_key(struct plan *p, uint32_t process, uint64_t what, uint64_t kind)
 {
     const uint64_t key[] = {process, what, kind};
     int64_t id = intern_add(p->keys, (struct text){(const char *)key, sizeof key});
@@ -35,34 +35,34 @@ static struct handle **place_of(struct plan *p, uint32_t process, uint64_t what,
 
 enum key_kind { KEY_NUMBER, KEY_DESCRIPTOR_OF, KEY_STREAM_OF };
 
-static struct handle **place_of_file(struct plan *p, const struct call *c, uint32_t process,
-                                     const struct path *path)
+static struct handle **slot_of_file(struct plan *p, const struct call *c, uint32_t process,
+                                    const struct path *path)
 {
-    return place_of(p, process, (uintptr_t)(path ? path->file : NULL),
-                    c->traits & CALL_STREAM ? KEY_STREAM_OF : KEY_DESCRIPTOR_OF);
+    return slot_of_key(p, process, (uintptr_t)(path ? path->file : NULL),
+                       c->traits & CALL_STREAM ? KEY_STREAM_OF : KEY_DESCRIPTOR_OF);
 }
 
-struct handle **descriptor_place(struct plan *p, const struct event *e, const struct call *c,
-                                 uint32_t process, const struct path *path)
+struct handle **descriptor_slot(struct plan *p, const struct event *e, const struct call *c,
+                                uint32_t process, const struct path *path)
 {
     if (e->has & HAS_FD)
-        return place_of(p, process, (uint64_t)e->fd, KEY_NUMBER);
-    return place_of_file(p, c, process, path);
+        return slot_of_key(p, process, (uint64_t)e->fd, KEY_NUMBER);
+    return slot_of_file(p, c, process, path);
 }
 
-struct handle **descriptor_opened(struct plan *p, const struct event *e, const struct call *c,
-                                  uint32_t process, const struct path *path)
+struct handle **descriptor_opened_slot(struct plan *p, const struct event *e, const struct call *c,
+                                       uint32_t process, const struct path *path)
 {
     bool is_number = !(c->traits & CALL_STREAM) && c->kind != CALL_OPENDIR;
     if (is_number && e->has & HAS_RET)
-        return place_of(p, process, (uint64_t)e->ret, KEY_NUMBER);
-    return place_of_file(p, c, process, path);
+        return slot_of_key(p, process, (uint64_t)e->ret, KEY_NUMBER);
+    return slot_of_file(p, c, process, path);
 }
 
-void descriptor_set(struct plan *p, struct handle **place, struct handle *h)
+void descriptor_set(struct plan *p, struct handle **slot, struct handle *h)
 {
-    struct handle *old = *place;
-    *place = h;
+    struct handle *old = *slot;
+    *slot = h;
     if (old)
         p->release(p->release_arg, old);
 }

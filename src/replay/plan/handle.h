@@ -2,8 +2,8 @@
  * last use.
  *
  * The planning thread creates it. Each operation that uses it has a reference; releasing the last
- * one closes it. All operations of a handle, and the last release, are in
- * the process that performs them.
+ * one closes it. All operations of a handle, and the last release, are in the process that
+ * performs them.
  * Threads: threads that perform operations; members marked so belong to the planning thread.
  */
 #ifndef DFTRACERD_REPLAY_PLAN_HANDLE_H
@@ -39,7 +39,7 @@ struct handle {
 struct handle *handle_new(struct shared *s, struct path *path, enum handle_state state,
                           uint32_t process);
 int handle_release(struct handle *h);          /* returns 0, or -errno of close; NULL-safe */
-struct handle *handle_share(struct handle *h); /* takes one more reference */
+struct handle *handle_share(struct handle *h); /* adds a reference; returns h */
 void handle_set(struct handle *h, enum handle_state state);
 /* Waits for the call that opens it. Returns HANDLE_OPEN, HANDLE_FAILED, or HANDLE_OPENING: the
  * caller has to open it. */

@@ -54,8 +54,8 @@ static const char *plan_transfer(struct plan *p, const struct event *e, const st
     if (from < 0 || __builtin_add_overflow(from, (int64_t)op->bytes, &end) || end > file_max)
         return bad_offset;
     op->offset = from;
-    if (c->kind == CALL_READ ? !file_read(p, f, (uint64_t)end)
-                             : !file_written(p, f, (uint64_t)from, (uint64_t)end))
+    if (c->kind == CALL_READ ? !file_plan_read(p, f, (uint64_t)end)
+                             : !file_plan_write(p, f, (uint64_t)from, (uint64_t)end))
         return no_space;
     if (!at)
         h->pos = end;
@@ -73,8 +73,8 @@ static const char *plan_seek(struct plan *p, const struct event *e, const struct
     if (has_result && e->ret < 0)
         return NULL;
     if (whence == SEEK_END && has_result && e->offset <= e->ret &&
-        !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_read(p, f, (uint64_t)to))
-        return no_space; /* the end of the file was there */
+        !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_plan_read(p, f, (uint64_t)to))
+        return no_space; /* the file had this size */
     int64_t base = whence == SEEK_CUR ? h->pos : whence == SEEK_END ? (int64_t)file_end(f) : 0;
     if (has_result)
         to = e->ret;
@@ -97,7 +97,8 @@ static const char *plan_handle_call(struct plan *p, const struct event *e, const
         if (e->length < 0 || e->offset < 0 || e->length > file_max - e->offset)
             return bad_size;
         op->bytes = (uint64_t)e->length;
-        return file_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL : no_space;
+        return file_plan_read(p, h->path->file, (uint64_t)(e->offset + e->length)) ? NULL
+                                                                                   : no_space;
     case CALL_FTRUNCATE:
         if (e->length < 0)
             return bad_size;
@@ -114,8 +115,8 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
                      struct operation *op)
 {
     struct file *f = op->path->file;
-    struct handle **place = descriptor_opened(p, e, c, process, op->path);
-    struct handle *h = place ? handle_new(p->shared, op->path, HANDLE_WAITING, process) : NULL;
+    struct handle **slot = descriptor_opened_slot(p, e, c, process, op->path);
+    struct handle *h = slot ? handle_new(p->shared, op->path, HANDLE_WAITING, process) : NULL;
     bool worked = !(e->has & HAS_RET) || e->ret >= 0;
     if (!h)
         return -ENOMEM;
@@ -128,12 +129,12 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
         return 0;
     if (op->flags & O_CREAT && (op->flags & O_ACCMODE) != O_RDONLY &&
         (e->has & HAS_FLAGS || c->kind != CALL_OPEN))
-        op->creates = file_created(f);
+        op->creates = file_note_created(f);
     else
-        file_exists_before(f, op->flags & O_DIRECTORY);
+        file_note_needed(f, op->flags & O_DIRECTORY);
     if (op->flags & O_TRUNC)
         file_truncated(p, f, 0);
-    descriptor_set(p, place, handle_share(h));
+    descriptor_set(p, slot, handle_share(h));
     return 0;
 }
 
@@ -143,14 +144,14 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
                             uint32_t process, const struct operation *op, struct handle ***ret,
                             const char **ret_reason)
 {
-    struct handle **place = descriptor_place(p, e, c, process, op->path);
-    if (!place)
+    struct handle **slot = descriptor_slot(p, e, c, process, op->path);
+    if (!slot)
         return -ENOMEM;
-    *ret = place;
-    /* the trace lacks the calls that closed the old and opened this one */
-    if (*place && op->path && (*place)->path->file != op->path->file)
-        descriptor_set(p, place, NULL);
-    if (*place)
+    *ret = slot;
+    /* The trace lacks the calls that closed the old and opened this one. */
+    if (*slot && op->path && (*slot)->path->file != op->path->file)
+        descriptor_set(p, slot, NULL);
+    if (*slot)
         return 0;
     if (c->kind == CALL_MMAP && e->has & HAS_FD && e->fd < 0)
         *ret_reason = "maps no file";
@@ -165,8 +166,8 @@ static int plan_find_handle(struct plan *p, const struct event *e, const struct 
         return -ENOMEM;
     h->is_stream = c->traits & CALL_STREAM;
     h->is_dir = c->kind == CALL_READDIR;
-    file_exists_before(op->path->file, h->is_dir);
-    *place = h;
+    file_note_needed(op->path->file, h->is_dir);
+    *slot = h;
     return 0;
 }
 
@@ -176,29 +177,29 @@ static int plan_dup(struct plan *p, const struct event *e, const struct call *c,
 {
     struct event as = *e;
     as.fd = e->ret;
-    struct handle **place = descriptor_place(p, &as, c, process, h->path);
-    if (!place)
+    struct handle **slot = descriptor_slot(p, &as, c, process, h->path);
+    if (!slot)
         return -ENOMEM;
-    if (*place != h)
-        descriptor_set(p, place, handle_share(h));
+    if (*slot != h)
+        descriptor_set(p, slot, handle_share(h));
     return 0;
 }
 
 static int plan_on_handle(struct plan *p, const struct event *e, const struct call *c,
                           uint32_t process, struct operation *op, const char **ret_reason)
 {
-    struct handle **place;
-    int rc = plan_find_handle(p, e, c, process, op, &place, ret_reason);
+    struct handle **slot;
+    int rc = plan_find_handle(p, e, c, process, op, &slot, ret_reason);
     if (rc < 0 || *ret_reason)
         return rc;
-    struct handle *h = *place;
+    struct handle *h = *slot;
     op->path = h->path;
     *ret_reason = plan_handle_call(p, e, c, op, h);
     if (*ret_reason)
         return 0;
     op->handle = h;
     if (c->kind == CALL_CLOSE)
-        *place = NULL; /* the operation takes over its reference */
+        *slot = NULL; /* its reference becomes that of the operation */
     else
         handle_share(h);
     if (c->kind == CALL_DUP && e->has & HAS_RET && e->ret >= 0)

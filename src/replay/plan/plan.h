@@ -57,7 +57,7 @@ struct plan {
 int plan_init(struct plan *p, struct files *f, struct shared *s);
 void plan_done(struct plan *p);
 /* Forgets all descriptors, before the second reading and at the end. */
-void plan_again(struct plan *p);
+void plan_reset(struct plan *p);
 /* Fills in what the call needs. Returns 0 or -ENOMEM. *ret_reason: why it cannot be replayed, else
  * NULL. `process`: a number. */
 int plan_event(struct plan *p, const struct event *e, const struct call *c, uint32_t process,

@@ -1,7 +1,7 @@
 /* plan_files.c - the state that files need before the replay, and how they grow. */
 #include "replay/plan/plan_parts.h"
 
-void file_exists_before(struct file *f, bool is_dir)
+void file_note_needed(struct file *f, bool is_dir)
 {
     if (f->first == FIRST_UNKNOWN) {
         f->first = FIRST_NEEDED;
@@ -9,7 +9,7 @@ void file_exists_before(struct file *f, bool is_dir)
     }
 }
 
-bool file_created(struct file *f)
+bool file_note_created(struct file *f)
 {
     bool is_first = f->first == FIRST_UNKNOWN;
     if (is_first)
@@ -23,7 +23,7 @@ uint64_t file_end(const struct file *f)
 }
 
 /* Returns false if the file would not fit on the disk. */
-static bool file_counts(struct plan *p, struct file *f, uint64_t bytes)
+static bool file_charge(struct plan *p, struct file *f, uint64_t bytes)
 {
     uint64_t all;
     if (bytes <= f->counted || f->map >= 0)
@@ -49,23 +49,23 @@ void file_truncated(struct plan *p, struct file *f, uint64_t size)
     }
 }
 
-bool file_read(struct plan *p, struct file *f, uint64_t end)
+bool file_plan_read(struct plan *p, struct file *f, uint64_t end)
 {
-    file_exists_before(f, false);
+    file_note_needed(f, false);
     if (end <= f->size || end <= f->need || f->first != FIRST_NEEDED || f->truncated)
         return true;
-    if (p->files->options->prepare == REPLAY_DATA && !file_counts(p, f, end))
+    if (p->files->options->prepare == REPLAY_DATA && !file_charge(p, f, end))
         return false;
     f->need = end;
     return true;
 }
 
-bool file_written(struct plan *p, struct file *f, uint64_t from, uint64_t end)
+bool file_plan_write(struct plan *p, struct file *f, uint64_t from, uint64_t end)
 {
     uint64_t bytes = end - from; /* holes take no disk space */
     if (from <= f->counted && end > bytes)
         bytes = end;
-    if (!file_counts(p, f, bytes))
+    if (!file_charge(p, f, bytes))
         return false;
     if (end > f->size)
         f->size = end;
@@ -73,13 +73,13 @@ bool file_written(struct plan *p, struct file *f, uint64_t from, uint64_t end)
 }
 
 /* Records what the call implies about the file before it: most calls that succeeded required it. */
-static void path_before(const struct event *e, const struct call *c, struct file *f)
+static void note_state_before(const struct event *e, const struct call *c, struct file *f)
 {
     bool known = e->has & HAS_RET, worked = known && e->ret >= 0;
     switch (c->kind) {
     case CALL_MKDIR:
         if (!known || worked)
-            file_created(f);
+            file_note_created(f);
         f->is_dir = true;
         break;
     case CALL_SYMLINK: /* its target need not exist */
@@ -91,19 +91,19 @@ static void path_before(const struct event *e, const struct call *c, struct file
     case CALL_LINK:
     case CALL_TRUNCATE:
         if (!known || worked)
-            file_exists_before(f, c->kind == CALL_RMDIR);
+            file_note_needed(f, c->kind == CALL_RMDIR);
         break;
     default: /* without a result, it is unknown whether the file existed */
         if (worked)
-            file_exists_before(f, false);
+            file_note_needed(f, false);
     }
 }
 
 /* The data of a file gets another path, or an additional one. */
-static void path_after(struct plan *p, bool is_rename, struct file *f, struct file *to)
+static void move_data(struct plan *p, bool is_rename, struct file *f, struct file *to)
 {
     uint64_t end = file_end(f);
-    file_created(to);
+    file_note_created(to);
     file_truncated(p, to, 0);
     to->size = end;
     if (is_rename && f->first == FIRST_CREATED) {
@@ -114,16 +114,16 @@ static void path_after(struct plan *p, bool is_rename, struct file *f, struct fi
         file_truncated(p, f, 0);
 }
 
-static int rename_after(struct plan *p, struct file *f, struct file *to, bool may_have_files,
-                        struct moved **ret)
+static int plan_rename(struct plan *p, struct file *f, struct file *to, bool can_have_files,
+                       struct moved **ret)
 {
-    int rc = may_have_files ? files_move(p->files, f, to, ret) : 0;
+    int rc = can_have_files ? files_move(p->files, f, to, ret) : 0;
     to->is_dir |= f->is_dir;
     for (const struct moved *m = *ret; m; m = m->next) {
-        path_after(p, true, m->from, m->to);
+        move_data(p, true, m->from, m->to);
         m->to->is_dir |= m->from->is_dir;
     }
-    path_after(p, true, f, to);
+    move_data(p, true, f, to);
     return rc;
 }
 
@@ -131,16 +131,16 @@ int file_path_call(struct plan *p, const struct event *e, const struct call *c,
                    struct operation *op)
 {
     struct file *f = op->path->file, *to = op->path2 ? op->path2->file : NULL;
-    bool may_have_files = f->is_dir || f->first == FIRST_UNKNOWN;
-    path_before(e, c, f);
+    bool can_have_files = f->is_dir || f->first == FIRST_UNKNOWN;
+    note_state_before(e, c, f);
     if (e->has & HAS_RET && e->ret < 0)
         return 0;
     if (c->kind == CALL_RENAME)
-        return to != f ? rename_after(p, f, to, may_have_files, &op->moved) : 0;
+        return to != f ? plan_rename(p, f, to, can_have_files, &op->moved) : 0;
     if (c->kind == CALL_SYMLINK)
-        file_created(to);
+        file_note_created(to);
     else if (c->kind == CALL_LINK && to != f)
-        path_after(p, false, f, to);
+        move_data(p, false, f, to);
     else if (c->kind == CALL_UNLINK || c->kind == CALL_REMOVE)
         file_truncated(p, f, 0);
     else if (c->kind == CALL_TRUNCATE)

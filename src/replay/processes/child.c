@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { BATCH = 64 };
+enum { BATCH = 64 }; /* messages that are read at a time */
 
 /* Reads complete messages. Returns their number, 0 at the end. */
 static size_t read_messages(int fd, struct message *batch)
@@ -26,7 +26,7 @@ static size_t read_messages(int fd, struct message *batch)
     return len / sizeof *batch;
 }
 
-static int take_message(struct runners *r, struct message *m)
+static int handle_message(struct runners *r, struct message *m)
 {
     if (m->kind == MESSAGE_RELEASE) {
         handle_release(m->handle);
@@ -40,14 +40,14 @@ static int take_message(struct runners *r, struct message *m)
 }
 
 /* Handles messages until the parent has sent the last one. */
-static int take_all(struct runners *r, int fd)
+static int handle_messages(struct runners *r, int fd)
 {
     static struct message batch[BATCH];
     for (size_t n; (n = read_messages(fd, batch)) > 0;) {
         for (size_t i = 0; i < n; i++) {
             if (batch[i].kind == MESSAGE_END)
                 return 0;
-            int rc = take_message(r, &batch[i]);
+            int rc = handle_message(r, &batch[i]);
             if (rc < 0)
                 return rc;
         }
@@ -74,18 +74,18 @@ void child_main(const struct child_setup *setup)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != setup->parent)
         _exit(CHILD_FAILED);
-    /* the parent keeps its own counts; the memory here is a copy that is not used */
-    struct report fresh;
-    int rc = report_init(&fresh, setup->shared);
+    /* The parent keeps its counts; those in this process are a copy that is not used. */
+    struct report own;
+    int rc = report_init(&own, setup->shared);
     if (rc == 0)
-        *setup->report = fresh;
+        *setup->report = own;
     rc = rc < 0 ? rc : runners_init(&r, setup->options, setup->shared, setup->root, setup->report);
     r.ahead_max = setup->ahead_max;
     r.start_ns = CHILDREN_START_NS;
     if (rc == 0 && setup->part >= 0)
         rc = trace_out_open_part(setup->part, setup->complete, &r.trace);
     if (rc == 0)
-        rc = take_all(&r, setup->in);
+        rc = handle_messages(&r, setup->in);
     if (rc < 0)
         _exit(CHILD_FAILED);
     runners_finish(&r);

@@ -21,7 +21,7 @@ struct children {
     struct root *root;
     struct report *report;
     struct trace_out *trace; /* or NULL */
-    struct child *children;  /* REPLAY_PROCESSES_MAX */
+    struct child *children;  /* array of REPLAY_PROCESSES_MAX */
     size_t ahead_max;        /* for each process */
     uint32_t count;
     bool ended; /* everything has been sent */
@@ -32,7 +32,8 @@ void children_done(struct children *c);
 /* Starts a child for each of the first `processes` of the trace. Returns 0, or -errno with err if
  * none can be started. */
 int children_start(struct children *c, uint32_t processes, struct err *err);
-/* Sends an operation to its process. Takes it. */
+/* Sends a copy of an operation to its process; its handle becomes owned by that, or is released on
+ * errors. */
 int children_push(struct children *c, struct operation *op);
 /* Releases the handle in the child of its process, after all operations so far. */
 void children_release(struct children *c, struct handle *h);

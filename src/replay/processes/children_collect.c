@@ -27,7 +27,7 @@ static bool report_is_whole(const struct buf *b)
     return b->len >= sizeof len && len == b->len - sizeof len;
 }
 
-static void child_report(struct children *c, const struct child *child, struct err *err)
+static void report_lost_child(struct children *c, const struct child *child, struct err *err)
 {
     struct buf text = {0};
     int status = child->status;
@@ -57,7 +57,7 @@ static int child_collect(struct children *c, struct child *child, struct err *er
     if (report_is_whole(&child->report))
         rc = report_merge(c->report, (struct text){child->report.data + 8, child->report.len - 8});
     else
-        child_report(c, child, err);
+        report_lost_child(c, child, err);
     if (c->trace) {
         bool lacks = WIFEXITED(child->status) && WEXITSTATUS(child->status) == CHILD_TRACE_LACKS;
         trace_out_join(c->trace, child->part, *child->complete, lacks ? -EIO : 0);

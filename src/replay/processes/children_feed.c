@@ -18,7 +18,7 @@ static void message_drop(struct message *m)
         handle_release(m->handle);
 }
 
-static void child_is_dead(struct children *c, struct child *child)
+static void child_set_dead(struct children *c, struct child *child)
 {
     child->dead = true;
     c->shared->broken = true;
@@ -36,7 +36,7 @@ static bool child_write(struct children *c, struct child *child)
         if (n < 0 && errno == EAGAIN)
             return false;
         if (n < 0 && errno != EINTR)
-            child_is_dead(c, child);
+            child_set_dead(c, child);
         else if (n > 0)
             child->sent += (size_t)n;
     }
@@ -73,7 +73,7 @@ static void wait_for_children(struct children *c, const struct child *wanted)
         return;
     for (nfds_t i = 0; i < n; i++)
         if (!waiting[i].events && waiting[i].revents & POLLHUP && has_died(c, of[i]))
-            child_is_dead(c, of[i]);
+            child_set_dead(c, of[i]);
 }
 
 /* Sends all buffered messages of a child, and those of others meanwhile. A child whose queues are

@@ -24,7 +24,7 @@ enum { CHILD_BATCH = 64 };
 
 /* Finds the child of a process, or another one if it cannot be started. */
 int child_of(struct children *c, uint32_t process, struct child **ret);
-/* Adds a message to the batch, or drops it if the child is dead. Takes it. */
+/* Adds a copy of the message to the batch, or drops it if the child is dead. */
 void child_send(struct children *c, struct child *child, struct message *m);
 
 #endif

@@ -158,8 +158,7 @@ static void json_times(struct jw *j, const char *key, int64_t ns, const struct s
 {
     jw_key(j, key);
     jw_begin(j, '{');
-    jw_key(j, "time");
-    jw_time_ns(j, ns);
+    jw_put_time(j, "time", ns);
     jw_put_double(j, "p50", quantile(s, .5));
     jw_put_double(j, "p99", quantile(s, .99));
     jw_put_uint(j, "bytes", bytes);
@@ -218,10 +217,8 @@ static void print_json(struct report *r, const char *root, struct buf *out)
     jw_put_uint(&j, "gaps", r->gaps);
     jw_put_uint(&j, "beyond_max_events", r->beyond);
     jw_put_uint(&j, "invalid_lines", r->invalid);
-    jw_key(&j, "traced_time");
-    jw_time_ns(&j, time_between(r->first_ns, r->last_ns));
-    jw_key(&j, "replay_time");
-    jw_time_ns(&j, r->took_ns);
+    jw_put_time(&j, "traced_time", time_between(r->first_ns, r->last_ns));
+    jw_put_time(&j, "replay_time", r->took_ns);
     jw_put_uint(&j, "files", r->files);
     jw_put_uint(&j, "processes", r->processes);
     jw_put_uint(&j, "threads", r->threads);

@@ -1,7 +1,6 @@
 /* report_wire.c - encodes a report for another process of the same program. */
+#include "base/recbuf.h"
 #include "replay/report/report.h"
-
-#include <string.h>
 
 struct wire_totals {
     uint64_t executed, failed, skipped;
@@ -16,19 +15,17 @@ struct wire_name {
 struct wire_reason {
     uint64_t count;
     const char *file;
-    uint32_t name, length; /* length of the text, which follows */
+    uint32_t name;
     bool failed;
-};
+}; /* the text of the reason follows */
 
+/* Without a sketch, nothing is written as its bytes. */
 static void encode_sketch(const struct sketch *s, struct buf *out)
 {
     struct buf b = {0};
     if (s)
         sketch_encode(s, &b);
-    uint32_t len = (uint32_t)b.len;
-    buf_append(out, &len, sizeof len);
-    buf_append(out, b.data, b.len);
-    out->error = b.error ? b.error : out->error;
+    rec_put_buf(out, &b);
     buf_done(&b);
 }
 
@@ -60,63 +57,36 @@ void report_encode(const struct report *r, struct buf *out)
     }
     for (unsigned i = 0; i < r->reason_count; i++) {
         const struct report_reason *reason = &r->reasons[i];
-        struct text text = text_of(reason->reason);
-        struct wire_reason wire = {reason->count, reason->file, reason->name, (uint32_t)text.len,
-                                   reason->failed};
+        struct wire_reason wire = {reason->count, reason->file, reason->name, reason->failed};
         buf_append(out, &wire, sizeof wire);
-        buf_text(out, text);
+        rec_put_text(out, text_of(reason->reason));
     }
 }
 
 /* ---- the other process ----------------------------------------------------------------------- */
 
-/* Removes `size` bytes from the front; returns NULL if there are fewer. */
-static const char *wire_take(struct text *t, size_t size)
+static int merge_sketch(struct rec *in, struct sketch **into)
 {
-    const char *at = t->ptr;
-    if (t->len < size)
-        return NULL;
-    t->ptr += size;
-    t->len -= size;
-    return at;
-}
-
-static int wire_copy(struct text *t, void *out, size_t size)
-{
-    const char *at = wire_take(t, size);
-    if (!at)
-        return ERR_CORRUPT;
-    memcpy(out, at, size);
-    return 0;
-}
-
-static int merge_sketch(struct text *t, struct sketch **into)
-{
+    struct text bytes = rec_text(in);
     struct sketch *s = NULL;
-    uint32_t len;
-    if (wire_copy(t, &len, sizeof len) < 0)
-        return ERR_CORRUPT;
-    const char *at = wire_take(t, len);
-    if (!at)
-        return ERR_CORRUPT;
-    if (!len)
-        return 0;
-    ssize_t used = sketch_decode(at, len, &s);
+    if (in->bad || !bytes.len)
+        return in->bad ? ERR_CORRUPT : 0;
+    ssize_t used = sketch_decode(bytes.ptr, bytes.len, &s);
     if (used < 0)
         return (int)used;
-    if (*into) {
-        int rc = sketch_merge(*into, s);
-        sketch_free(s);
-        return rc;
+    if (!*into) {
+        *into = s;
+        return 0;
     }
-    *into = s;
-    return 0;
+    int rc = sketch_merge(*into, s);
+    sketch_free(s);
+    return rc;
 }
 
-static int merge_name(struct report *r, struct text *t)
+static int merge_name(struct report *r, struct rec *in)
 {
     struct wire_name wire;
-    if (wire_copy(t, &wire, sizeof wire) < 0 || wire.number >= REPORT_NAMES_MAX)
+    if (!rec_array(in, &wire, sizeof wire) || wire.number >= REPORT_NAMES_MAX)
         return ERR_CORRUPT;
     struct report_name *n = &r->by_name[wire.number];
     n->executed += wire.executed;
@@ -127,38 +97,39 @@ static int merge_name(struct report *r, struct text *t)
     n->time_ns += wire.time_ns;
     if (__builtin_add_overflow(n->time_traced_ns, wire.time_traced_ns, &n->time_traced_ns))
         n->time_traced_ns = INT64_MAX;
-    int rc = merge_sketch(t, &n->taken);
-    return rc < 0 ? rc : merge_sketch(t, &n->traced);
+    int rc = merge_sketch(in, &n->taken);
+    return rc < 0 ? rc : merge_sketch(in, &n->traced);
 }
 
-static int merge_reason(struct report *r, struct text *t)
+static int merge_reason(struct report *r, struct rec *in)
 {
     struct wire_reason wire;
-    if (wire_copy(t, &wire, sizeof wire) < 0)
+    rec_array(in, &wire, sizeof wire);
+    struct text reason = rec_text(in);
+    if (in->bad)
         return ERR_CORRUPT;
-    const char *at = wire_take(t, wire.length);
-    const char *text = at ? shared_text(r->shared, (struct text){at, wire.length}) : NULL;
+    const char *text = shared_text(r->shared, reason);
     if (!text)
-        return at ? -ENOMEM : ERR_CORRUPT;
+        return -ENOMEM;
     report_reason(r, &(struct report_reason){wire.name, text, wire.file, wire.count, wire.failed});
     return 0;
 }
 
 int report_merge(struct report *r, struct text encoded)
 {
+    struct rec in = rec_of(encoded);
     struct wire_totals totals;
-    int rc = wire_copy(&encoded, &totals, sizeof totals);
-    if (rc < 0)
-        return rc;
+    if (!rec_array(&in, &totals, sizeof totals))
+        return ERR_CORRUPT;
     r->executed += totals.executed;
     r->failed += totals.failed;
     r->skipped += totals.skipped;
     if (totals.late_max_ns > r->late_max_ns)
         r->late_max_ns = totals.late_max_ns;
-    rc = merge_sketch(&encoded, &r->late);
+    int rc = merge_sketch(&in, &r->late);
     for (uint32_t i = 0; rc == 0 && i < totals.names; i++)
-        rc = merge_name(r, &encoded);
+        rc = merge_name(r, &in);
     for (uint32_t i = 0; rc == 0 && i < totals.reasons; i++)
-        rc = merge_reason(r, &encoded);
+        rc = merge_reason(r, &in);
     return rc;
 }

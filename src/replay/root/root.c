@@ -87,13 +87,14 @@ int root_open(struct root *r, const struct replay_options *o, struct shared *s, 
 
 void root_close(struct root *r)
 {
+    if (!r->shared)
+        return;
     for (unsigned i = 0; i < REPLAY_MAPS_MAX; i++)
         if (r->maps[i] >= 0)
             close(r->maps[i]);
     if (r->fd >= 0)
         close(r->fd);
     free(r->path);
-    r->path = NULL;
 }
 
 int root_free_bytes(const struct root *r, uint64_t *ret)

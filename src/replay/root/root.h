@@ -19,8 +19,8 @@
 
 enum {
     ROOT_NOT_OURS = -2000,
-    ROOT_READ_ONLY = -2001 /* the file belongs to a --map */,
-    ROOT_NOT_PLAIN = -2002 /* it is a device, pipe or socket */
+    ROOT_READ_ONLY = -2001, /* the file belongs to a --map */
+    ROOT_NOT_PLAIN = -2002  /* it is a device, pipe or socket */
 };
 
 struct root {
@@ -30,7 +30,7 @@ struct root {
     bool made;  /* the replay has created the directory itself */
 };
 int root_open(struct root *r, const struct replay_options *o, struct shared *s, struct err *err);
-void root_close(struct root *r);
+void root_close(struct root *r); /* *r may be zero-initialised */
 /* Removes the files that the replay has created. Returns the number of files that could not be
  * removed. */
 size_t root_clean(struct root *r, const struct files *f);

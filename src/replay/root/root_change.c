@@ -15,19 +15,25 @@ static int check_ours(const struct file *f, int dir, const char *last)
     return root_is_ours(f, dir, last) ? 0 : ROOT_NOT_OURS;
 }
 
-int root_make_dir(struct root *r, struct file *f)
+/* Creates a symbolic link to `target`, or without one a directory. */
+static int create_entry(struct root *r, struct file *f, const char *target)
 {
     const char *last;
     int dir = root_open_parent(r, f, &last);
     if (dir < 0)
         return dir;
     shared_lock(r->shared, f);
-    int rc = mkdirat(dir, last, 0777) < 0 ? -errno : 0;
+    int rc = (target ? symlinkat(target, dir, last) : mkdirat(dir, last, 0777)) < 0 ? -errno : 0;
     if (rc == 0)
         root_made(f, dir, last);
     shared_unlock(r->shared, f);
     close(dir);
     return rc;
+}
+
+int root_make_dir(struct root *r, struct file *f)
+{
+    return create_entry(r, f, NULL);
 }
 
 int root_remove(struct root *r, struct file *f, bool is_dir)
@@ -47,13 +53,13 @@ int root_remove(struct root *r, struct file *f, bool is_dir)
     return rc;
 }
 
-struct end { /* one side of a rename or link */
+struct link_end { /* one side of a rename or link */
     struct file *file;
     const char *last;
     int dir;
 };
 
-static int rename_ours(struct end *from, struct end *to)
+static int rename_ours(struct link_end *from, struct link_end *to)
 {
     bool replaces = to->file->made && check_ours(to->file, to->dir, to->last) == 0;
     if (renameat2(from->dir, from->last, to->dir, to->last, replaces ? 0 : RENAME_NOREPLACE) < 0)
@@ -66,7 +72,7 @@ static int rename_ours(struct end *from, struct end *to)
     return 0;
 }
 
-static int link_ours(struct end *from, struct end *to)
+static int link_ours(struct link_end *from, struct link_end *to)
 {
     if (linkat(from->dir, from->last, to->dir, to->last, 0) < 0)
         return -errno;
@@ -76,9 +82,9 @@ static int link_ours(struct end *from, struct end *to)
 }
 
 static int change_two(struct root *r, struct file *from, struct file *to,
-                      int (*change)(struct end *from, struct end *to))
+                      int (*change)(struct link_end *from, struct link_end *to))
 {
-    struct end a = {from, NULL, -1}, b = {to, NULL, -1};
+    struct link_end a = {from, NULL, -1}, b = {to, NULL, -1};
     int rc = a.dir = root_open_parent(r, from, &a.last);
     if (rc >= 0)
         rc = b.dir = root_open_parent(r, to, &b.last);
@@ -119,17 +125,7 @@ int root_link(struct root *r, struct file *from, struct file *to)
 /* The target becomes a path below the root, whatever it was; it is never followed. */
 int root_symlink(struct root *r, const struct file *target, struct file *to)
 {
-    const char *last;
-    int dir = root_open_parent(r, to, &last);
-    if (dir < 0)
-        return dir;
-    shared_lock(r->shared, to);
-    int rc = symlinkat(target->below, dir, last) < 0 ? -errno : 0;
-    if (rc == 0)
-        root_made(to, dir, last);
-    shared_unlock(r->shared, to);
-    close(dir);
-    return rc;
+    return create_entry(r, to, target->below);
 }
 
 ssize_t root_readlink(struct root *r, const struct file *f, char *out, size_t size)

@@ -142,7 +142,7 @@ struct file *files_at(const struct files *f, size_t i)
     return i < f->files.count ? f->files.at[i] : NULL;
 }
 
-void files_again(struct files *f)
+void files_reset(struct files *f)
 {
     for (size_t i = 0; i < files_count(f); i++) {
         struct file *file = files_at(f, i);

@@ -1,9 +1,8 @@
 /* files.h - the paths of a trace, and their files below the root.
  *
  * A path is mapped by its text alone: `.` and repeated slashes are removed, `..` removes the part
- *                                     before it,
- * and a path that would leave the root is refused. Absolute and relative paths both begin at the
- * root.
+ * before it, and a path that would leave the root is refused. Absolute and relative paths both
+ * begin at the root.
  * Threads: tables are filled by one thread. Paths and files are in shared memory; the process that
  *          performs operations reads them, and sets `made` and `identity` under the lock of the
  *          file (shared.h).
@@ -62,10 +61,11 @@ struct path {
 
 struct files {
     struct shared *shared;
-    struct intern *names, *belows;
+    struct intern *names;     /* of paths */
+    struct intern *belows;    /* of files: map, and path below it */
     VEC(struct path *) paths; /* by the number of their names; they do not move */
-    VEC(struct file *) files;
-    size_t named;
+    VEC(struct file *) files; /* by the number in `belows`; NULL: there was no memory */
+    size_t named;             /* result of files_named */
     const struct replay_options *options;
     /* disk space of the files at this moment of the trace, and its maximum */
     uint64_t bytes, bytes_peak;
@@ -88,7 +88,7 @@ size_t files_count(const struct files *f);
 size_t files_named(const struct files *f);
 /* Returns the i-th file; NULL if there was no memory for it. */
 struct file *files_at(const struct files *f, size_t i);
-/* Prepares the second reading: forgets sizes and first uses. */
-void files_again(struct files *f);
+/* Before the second reading: forgets sizes and first uses. */
+void files_reset(struct files *f);
 
 #endif

@@ -37,7 +37,7 @@ static void begin(void)
 static void end(void)
 {
     handle_release(op.handle);
-    plan_again(&plan);
+    plan_reset(&plan);
     plan_done(&plan);
     files_done(&files);
     shared_free(shared);

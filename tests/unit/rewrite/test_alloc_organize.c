@@ -65,19 +65,19 @@ static int organize(void *arg, struct buf *answer)
     struct budget budget = {.memory_limit = limits ? limits->memory : 0};
     struct err err = {0};
     struct archive_writer *o = NULL;
-    struct organize *work = NULL;
+    struct transform *work = NULL;
     int rc = archive_writer_tar_new(folder, &disk, 0, &o);
     if (rc == 0)
         rc = organize_open(&store.env, store.snapshot, &all, &options, o, &budget, &err, &work);
     while (rc == 0) {
-        rc = organize_next(work, &err);
+        rc = transform_next(work, &err);
         int sent = rc == 0 || rc == ERR_END ? send(o, answer, &err) : 0;
         rc = sent < 0 ? sent : rc;
     }
     rc = rc == ERR_END ? archive_writer_end(o, answer, &err) : rc;
     if (limits)
         limits->stays = budget.memory_used;
-    organize_free(work);
+    transform_free(work);
     archive_writer_free(o);
     CHECK_INT(disk.used, 0);
     CHECK_INT(budget.memory_used, 0);
@@ -91,21 +91,21 @@ static int put_together(struct archive *archive, size_t memory, struct buf *answ
         .form = RECONSTRUCT_AS_WAS, .level = 1, .archive = archive};
     struct budget budget = {.memory_limit = memory};
     struct archive_writer *o = NULL;
-    struct reconstruct *work = NULL;
+    struct transform *work = NULL;
     int rc = archive_writer_tar_new(folder, &disk, 0, &o);
     if (rc == 0)
         rc = reconstruct_open(-1, NULL, &options, o, &budget, err, &work);
     while (rc == 0) {
-        rc = reconstruct_next(work, err);
+        rc = transform_next(work, err);
         int sent = rc == 0 || rc == ERR_END ? send(o, answer, err) : 0;
         rc = sent < 0 ? sent : rc;
     }
     rc = rc == ERR_END ? archive_writer_end(o, answer, err) : rc;
     if (rc == 0) {
-        struct text report = reconstruct_report(work);
+        struct text report = transform_manifest(work);
         CHECK(memmem(report.ptr, report.len, "\"proved\": 2", 11));
     }
-    reconstruct_free(work);
+    transform_free(work);
     archive_writer_free(o);
     CHECK_INT(budget.memory_used, 0);
     return rc;
@@ -177,11 +177,11 @@ static void found_once(void)
     CHECK_INT(spool_write(spool, (struct text){organized.data, organized.len}, &err), 0);
     CHECK_INT(archive_open(spool, folder, NULL, &budget, &err, &archive), 0);
     budget_cancel(&stopped, ERR_CANCELLED);
-    CHECK_INT(archive_find(archive, "provenance.zst", &stopped), ERR_CANCELLED);
-    int fd = archive_find(archive, "manifest.json", &budget);
+    CHECK_INT(archive_copy_file(archive, "provenance.zst", &stopped), ERR_CANCELLED);
+    int fd = archive_copy_file(archive, "manifest.json", &budget);
     CHECK(fd >= 0);
     close(fd);
-    CHECK_INT(archive_find(archive, "manifest.json", &budget), -ENOENT);
+    CHECK_INT(archive_copy_file(archive, "manifest.json", &budget), -ENOENT);
     archive_free(archive);
     spool_free(spool);
     err_done(&err);

@@ -15,7 +15,7 @@ static char folder[64];
 
 static bool begin(void)
 {
-    strcpy(folder, "/tmp/test_outlet.XXXXXX");
+    strcpy(folder, "/tmp/test_archive_writer.XXXXXX");
     return CHECK(mkdtemp(folder));
 }
 

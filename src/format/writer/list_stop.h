@@ -1,6 +1,6 @@
-/* over.h - ends a long list early. Private to the format module. */
-#ifndef DFTRACERD_FORMAT_WRITER_OVER_H
-#define DFTRACERD_FORMAT_WRITER_OVER_H
+/* list_stop.h - ends a long list early. Private to the format module. */
+#ifndef DFTRACERD_FORMAT_WRITER_LIST_STOP_H
+#define DFTRACERD_FORMAT_WRITER_LIST_STOP_H
 
 #include "dftracerd/base.h"
 
