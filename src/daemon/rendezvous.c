@@ -27,11 +27,13 @@ static int name_both(struct rendezvous *m, const char *dir, const char *index_pa
     return 0;
 }
 
-static int try_place(struct rendezvous *m, const char *dir, const char *index_path, struct err *err)
+static int try_dir(struct rendezvous *m, const char *dir, const char *index_path, struct err *err)
 {
-    int rc = dir[0] == '/' ? place_make_own(dir, 022, err) : -ENOTDIR;
+    if (dir[0] != '/')
+        return err_set(err, -ENOTDIR, "runtime directory %s is not an absolute path", dir);
+    int rc = place_make_own(dir, 022, NULL, err);
     if (rc == 0 && access(dir, W_OK | X_OK) < 0)
-        rc = err_set(err, -errno, "%s: %s", dir, strerror(errno));
+        rc = err_set(err, -errno, "runtime directory %s: %s", dir, strerror(errno));
     if (rc == 0)
         rc = name_both(m, dir, index_path, err);
     if (rc < 0)
@@ -46,22 +48,30 @@ static bool is_own(const char *dir)
     return stat(dir, &st) == 0 && st.st_uid == geteuid();
 }
 
+void rendezvous_dirs(struct runtime_dirs *ret)
+{
+    const char *chosen = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
+    const size_t size = sizeof ret->paths[0];
+    unsigned uid = (unsigned)geteuid();
+    ret->count = chosen && *chosen ? 1 : 2;
+    if (ret->count == 1)
+        snprintf(ret->paths[0], size, "%s", chosen);
+    else if (session && *session)
+        snprintf(ret->paths[0], size, "%s/dftracerd", session);
+    else
+        snprintf(ret->paths[0], size, "/run/user/%u/dftracerd", uid);
+    snprintf(ret->paths[1], size, "/tmp/dftracerd-%u", uid);
+}
+
 int rendezvous_choose(struct rendezvous *m, const char *index_path, struct err *err)
 {
-    const char *own = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
-    char dir[4096];
-    struct err quiet = {0};
-    int rc = -ENOENT;
-    if (own && *own)
-        return try_place(m, own, index_path, err);
-    if (session && is_own(session) &&
-        (size_t)snprintf(dir, sizeof dir, "%s/dftracerd", session) < sizeof dir)
-        rc = try_place(m, dir, index_path, &quiet);
-    err_done(&quiet);
-    if (rc == 0)
+    const char *session = getenv("XDG_RUNTIME_DIR");
+    struct runtime_dirs dirs;
+    rendezvous_dirs(&dirs);
+    if (dirs.count > 1 && session && is_own(session) &&
+        try_dir(m, dirs.paths[0], index_path, NULL) == 0)
         return 0;
-    snprintf(dir, sizeof dir, "/tmp/dftracerd-%u", (unsigned)geteuid());
-    return try_place(m, dir, index_path, err);
+    return try_dir(m, dirs.paths[dirs.count - 1], index_path, err);
 }
 
 char *rendezvous_path(const struct rendezvous *m, const char *name)
