@@ -7,11 +7,6 @@
 #include "http/request/selection.h"
 #include "http/request/spread.h"
 
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON,   FORMAT_CSV,
-                                      FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_COLLAPSED_DIFF};
-static const struct param_spec *const params[] = {compare_params, compare_selections, answer_params,
-                                                  NULL};
-
 struct state {
     struct compare_request compare;
     struct comparison *found;
@@ -61,9 +56,9 @@ const struct endpoint endpoint_compare = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &compare_type,
     .line = &compare_row_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 6,
+    PARAMS(compare_params, compare_selections, answer_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_MARKDOWN,
+            FORMAT_COLLAPSED_DIFF),
     .state_size = sizeof(struct state),
     .open = open_compare,
     .next = next_compare,

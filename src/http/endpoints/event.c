@@ -14,8 +14,6 @@
 
 enum { CALLERS_MAX = 256 };
 
-static const enum format formats[] = {FORMAT_JSON};
-
 static const struct param_spec own_params[] = {
     PARAM("file", TEXT, "path of the trace file", .required = true, .example = "'rank_0.pfw.gz'",
           .example_with = "{'object':12}"),
@@ -25,7 +23,6 @@ static const struct param_spec own_params[] = {
     PARAM("id", INT, "instead of object: first event in the file with this id", .example = "12"),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
 /* Columns of the row that is read: the thread and the times, by which its neighbours are found,
  * then the other columns of the table. */
@@ -109,7 +106,7 @@ static int open_object(struct request *rq, struct state *s)
     char query[48];
 
     if (!object->set && !id->set)
-        return err_set_param(&rq->err, ERR_PARAM, "object", "`object` or `id` is required");
+        return params_refuse(rq, "object", "or `id` is required");
     selection_init(&chosen);
     chosen.files = file;
     chosen.file_count = 1;
@@ -120,7 +117,7 @@ static int open_object(struct request *rq, struct state *s)
     }
     int rc = selection_open(rq, &chosen, &s->query);
     if (rc == 0 && query_files(s->query, &files) != 1)
-        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
+        return params_refuse(rq, "file", "must name one trace file");
     if (rc == 0 && object->set)
         rc = query_begin_at(s->query, files[0], object->number);
     if (rc == ERR_NOT_FOUND)
@@ -318,9 +315,8 @@ const struct endpoint endpoint_event = {
     .summary = "one event: its columns, its line, its callers and its neighbors in the thread",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &event_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .state_size = sizeof(struct state),
     .open = open_event,
     .next = next_event,

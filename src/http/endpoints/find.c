@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_JSON};
-
 #define OPTIONS struct find_options
 static const struct param_spec own_params[] = {
     PARAM("direction", CHOICE,
@@ -26,8 +24,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
-                                                  NULL};
 
 static const char *const columns[] = {"host", "rank", "pid", "tid",  "ts",    "dur",
                                       "name", "cat",  "ph",  "file", "object"};
@@ -57,7 +53,7 @@ static int open_object(struct request *rq, struct state *s, const char *file, ui
     one.phases = PHASE_ANY;
     int rc = selection_open(rq, &one, &s->one);
     if (rc == 0 && query_files(s->one, &files) != 1)
-        return err_set_param(&rq->err, ERR_PARAM, "at_file", "`at_file` must name one trace file");
+        return params_refuse(rq, "at_file", "must name one trace file");
     if (rc == 0)
         *ret_file = files[0];
     rc = rc < 0 ? rc : query_begin_at(s->one, *ret_file, object);
@@ -147,9 +143,8 @@ const struct endpoint endpoint_find = {
     .summary = "next match of a search in time order, and the number of matches",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &find_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, selection_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .options_size = sizeof(struct find_options),
     .queries = true,
     .state_size = sizeof(struct state),

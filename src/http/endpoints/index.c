@@ -13,11 +13,6 @@
 
 #define OPTIONS struct index_file_options
 static const struct param_spec own_params[] = {
-    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
-          .repeatable = true, .example = "['.']"),
-    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
-          .example = "['rank_*.pfw.gz']"),
-    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
     PARAM("force", BOOL,
           "POST: index all selected files again; otherwise only those that failed or that no "
           "request has selected yet",
@@ -44,8 +39,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, NULL};
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON};
 
 struct state {
     const struct index_file_options *options; /* NULL: those of the index */
@@ -248,9 +241,8 @@ const struct endpoint endpoint_index = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &progress_report_type,
     .line = &progress_report_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(files_params, own_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON),
     .immediate = true,
     .apart = true,
     .changes = true,

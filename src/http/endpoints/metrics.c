@@ -336,13 +336,10 @@ static int next_metrics(struct request *rq, struct buf *out)
     return ERR_END;
 }
 
-static const struct param_spec *const no_params[] = {NULL};
-
 const struct endpoint endpoint_metrics = {
     .path = "/metrics",
     .summary = "metrics for Prometheus",
     .methods = METHOD_GET,
-    .params = no_params,
     .immediate = true,
     .open = open_metrics,
     .next = next_metrics,

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 #define OPTIONS struct organize_options
 static const struct param_spec own_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
@@ -23,8 +22,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
-                                                  NULL};
 
 struct state {
     struct selection chosen;
@@ -105,9 +102,8 @@ const struct endpoint endpoint_organize = {
     .summary = "traces divided into groups by queries, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &organized_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(own_params, rewriting_params, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_JSON),
     .options_size = sizeof(struct organize_options),
     .state_size = sizeof(struct state),
     .open = open_organize,

@@ -13,7 +13,6 @@ static const struct param_spec own_params[] = {
     PARAM("timeout", DURATION, "end the stream after this time at the latest", .example = "'30s'"),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, NULL};
 
 struct state {
     struct index_progress sent;
@@ -83,7 +82,7 @@ const struct endpoint endpoint_progress = {
     .path = "/progress",
     .summary = "indexing progress as server-sent events",
     .methods = METHOD_GET,
-    .params = params,
+    PARAMS(own_params),
     .apart = true,
     .state_size = sizeof(struct state),
     .open = open_progress,

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 #define OPTIONS struct reconstruct_options
 static const struct param_spec own_params[] = {
     PARAM("dir", TEXT,
@@ -20,8 +19,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
-                                                  NULL};
 
 struct state {
     int dir;
@@ -35,8 +32,7 @@ static int open_dir(struct request *rq, struct state *s)
     const char *dir = request_text(rq, "dir");
 
     if (!dir || !*dir)
-        return err_set_param(&rq->err, ERR_PARAM, "dir",
-                             "`dir` must name a directory written by /organize");
+        return params_refuse(rq, "dir", "must name a directory written by /organize");
     /* The output contains lines of files that the viewer may not read. */
     if (rq->viewer)
         return err_set_param(&rq->err, -EPERM, "dir",
@@ -49,7 +45,7 @@ static int open_dir(struct request *rq, struct state *s)
     if (s->dir == -ENOENT || s->dir == -ENOTDIR)
         return err_set_param(&rq->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     if (s->dir == -ENAMETOOLONG)
-        return err_set_param(&rq->err, ERR_PARAM, "dir", "`dir` has a component that is too long");
+        return params_refuse(rq, "dir", "has a component that is too long");
     return s->dir < 0 ? err_set_param(&rq->err, s->dir, "dir", "%s: %s", dir, strerror(-s->dir))
                       : 0;
 }
@@ -123,9 +119,8 @@ const struct endpoint endpoint_reconstruct = {
     .summary = "original traces, restored from the output of /organize, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &reconstructed_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(own_params, rewriting_params, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_JSON),
     .apart = true,
     .takes_tar = true,
     .options_size = sizeof(struct reconstruct_options),

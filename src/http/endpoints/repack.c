@@ -12,9 +12,6 @@
 
 /* The first one is the default: /merge returns the trace itself, so that it can be written to a
  * file directly. */
-static const enum format merge_formats[] = {FORMAT_PFW, FORMAT_TAR, FORMAT_JSON};
-static const enum format tar_formats[] = {FORMAT_TAR, FORMAT_JSON};
-static const enum format pgzip_formats[] = {FORMAT_TAR, FORMAT_PFW};
 
 #define OPTIONS struct repack_options
 static const struct param_spec selection_any_params[] = {
@@ -48,21 +45,11 @@ static const struct param_spec split_own[] = {
     {0},
 };
 static const struct param_spec pgzip_own[] = {
-    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
-          .repeatable = true, .example = "['.']"),
-    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
-          .example = "['rank_*.pfw.gz']"),
-    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
     PARAM("level", UINT, "gzip level, 1-9", .fallback = "5", .min = 1, .max = GZIP_LEVEL_MAX,
           BIND(level)),
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const merge_params[] = {
-    merge_own, selection_any_params, rewriting_params, verify_params, answer_params, NULL};
-static const struct param_spec *const split_params[] = {
-    split_own, selection_any_params, rewriting_params, verify_params, answer_params, NULL};
-static const struct param_spec *const pgzip_params[] = {pgzip_own, answer_params, NULL};
 
 struct state {
     struct selection chosen;
@@ -95,11 +82,11 @@ static int check_names(struct request *rq, struct repack_options *o)
     bool merge = o->kind == REPACK_MERGE;
     int rc = check_name(rq, merge ? "name" : "app_name", merge ? 240 : 200);
     if (rc == 0 && merge && !text_ends(text_of(o->name), TEXT(".pfw")))
-        rc = err_set_param(&rq->err, ERR_PARAM, "name", "`name` must end with .pfw");
+        rc = params_refuse(rq, "name", "must end with .pfw");
     if (rc == 0 && o->verify && rq->format == FORMAT_PFW && !request_param(rq, "output")->set)
-        rc = err_set_param(
-            &rq->err, ERR_PARAM, "verify",
-            "`verify` requires format=tar or `output`: a single trace cannot contain the result");
+        rc = params_refuse(
+            rq, "verify",
+            "requires format=tar or `output`: a single trace cannot contain the result");
     return rc < 0 ? rc : rewriting_level(rq, &o->level);
 }
 
@@ -230,9 +217,8 @@ const struct endpoint endpoint_merge = {
     .summary = "many traces merged into one",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &repacked_type,
-    .params = merge_params,
-    .formats = merge_formats,
-    .format_count = 3,
+    PARAMS(merge_own, selection_any_params, rewriting_params, verify_params, answer_params),
+    FORMATS(FORMAT_PFW, FORMAT_TAR, FORMAT_JSON),
     .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_merge,
@@ -244,9 +230,8 @@ const struct endpoint endpoint_split = {
     .summary = "traces split into files of a given size, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &repacked_type,
-    .params = split_params,
-    .formats = tar_formats,
-    .format_count = 2,
+    PARAMS(split_own, selection_any_params, rewriting_params, verify_params, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_JSON),
     .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_split,
@@ -257,9 +242,8 @@ const struct endpoint endpoint_pgzip = {
     .path = "/pgzip",
     .summary = "uncompressed traces, compressed with gzip for random access, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
-    .params = pgzip_params,
-    .formats = pgzip_formats,
-    .format_count = 2,
+    PARAMS(files_params, pgzip_own, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_PFW),
     .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_pgzip,

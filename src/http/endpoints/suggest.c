@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_JSON};
-
 static const struct param_spec own_params[] = {
     PARAM("column", TEXT,
           "suggest values of this column, most frequent first; without it, suggest column names",
@@ -23,8 +21,6 @@ static const struct param_spec own_params[] = {
           .example = "100", .min = 1, .max = 1000),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
-                                                  NULL};
 
 struct suggestion {
     struct value value, count;
@@ -261,9 +257,8 @@ const struct endpoint endpoint_suggest = {
     .summary = "completion of column names and values",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &suggest_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, selection_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .state_size = sizeof(struct state),
     .open = open_suggest,
     .next = next_suggest,

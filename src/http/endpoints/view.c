@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV,
-                                      FORMAT_TEXT,   FORMAT_PFW,  FORMAT_PERFETTO};
-
 static const struct param_spec own_params[] = {
     PARAM("order", TEXT,
           "file: one file after the other; ts: merge all files by time; or a column to sort by, "
@@ -44,8 +41,6 @@ static const struct param_spec own_params[] = {
           .formats = FORMAT_BIT(PERFETTO)),
     {0},
 };
-static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
-                                                  page_params, answer_params,    NULL};
 
 enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT, MODE_RECIPE };
 struct view_summary {
@@ -129,8 +124,7 @@ static int check_order(struct request *rq)
     const struct order order = order_of(rq);
 
     if (order.column && !*order.column)
-        return err_set_param(&rq->err, ERR_PARAM, "order",
-                             "`order` must be file, ts or a column: -dur");
+        return params_refuse(rq, "order", "must be file, ts or a column: -dur");
     return 0;
 }
 
@@ -251,13 +245,11 @@ static int check_within(struct request *rq, const struct state *s)
     if (!s->chosen.within.ptr)
         return 0;
     if (s->mode == MODE_RECIPE)
-        return err_set_param(&rq->err, ERR_PARAM, "within", "`within` cannot be saved in a recipe");
+        return params_refuse(rq, "within", "cannot be saved in a recipe");
     if (request_flag(rq, "follow"))
-        return err_set_param(&rq->err, ERR_PARAM, "within",
-                             "`within` cannot be combined with `follow`");
+        return params_refuse(rq, "within", "cannot be combined with `follow`");
     if (s->mode == MODE_LINES && s->chosen.clip)
-        return err_set_param(&rq->err, ERR_PARAM, "clip",
-                             "`clip` requires `select`; raw lines are returned unmodified");
+        return params_refuse(rq, "clip", "requires `select`; raw lines are returned unmodified");
     return 0;
 }
 
@@ -437,9 +429,8 @@ const struct endpoint endpoint_view = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &view_type,
     .line = &view_line_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 6,
+    PARAMS(own_params, selection_params, clip_params, page_params, answer_params),
+    FORMATS(FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW, FORMAT_PERFETTO),
     .own_format = "recipe",
     .state_size = sizeof(struct state),
     .open = open_view,

@@ -424,9 +424,6 @@ static int next_openapi(struct request *rq, struct buf *out)
     return rq->arena.error ? rq->arena.error : ERR_END; /* the arena holds examples */
 }
 
-static const enum format formats[] = {FORMAT_JSON};
-static const struct param_spec *const no_params[] = {NULL};
-
 static const struct object_type openapi_type = {
     "OpenApi",
     .schema = "{'type':'object','required':['openapi','info','paths'],'properties':{"
@@ -437,9 +434,7 @@ const struct endpoint endpoint_openapi = {
     .summary = "this interface as an OpenAPI 3.1 document",
     .methods = METHOD_GET,
     .answer = &openapi_type,
-    .params = no_params,
-    .formats = formats,
-    .format_count = 1,
+    FORMATS(FORMAT_JSON),
     .immediate = true,
     .open = open_openapi,
     .next = next_openapi,

@@ -73,13 +73,10 @@ static int next_page(struct request *rq, struct buf *out)
     return ERR_END;
 }
 
-static const struct param_spec *const no_params[] = {NULL};
-
 const struct endpoint endpoint_page = {
     .path = "/",
     .summary = "web page: traces in the browser",
     .methods = METHOD_GET,
-    .params = no_params,
     .immediate = true,
     .public = true,
     .open = open_page,

@@ -35,7 +35,7 @@ int compare_metrics(struct request *rq, const char *const *names, size_t count, 
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = parse_metric(rq, names[i], ret);
     if (rc == 0 && count == 0)
-        return err_set_param(&rq->err, ERR_PARAM, "metrics", "`metrics` must not be empty");
+        return params_refuse(rq, "metrics", "must not be empty");
     return rc;
 }
 
@@ -172,7 +172,7 @@ int compare_read_nodes(struct request *rq, const char *text, const struct compar
     rc = rc < 0 ? rc : take_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
     json_decref(list);
     if (rc == 0 && o->node_count == 0)
-        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` must not be empty");
+        return params_refuse(rq, "nodes", "must not be empty");
     return rc;
 }
 

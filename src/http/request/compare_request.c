@@ -189,11 +189,11 @@ static int read_sides(struct request *rq, struct compare_request *c)
     struct selection common;
     int rc = selection_read(rq, &common);
     if (!baseline && !has_selection(rq, "baseline."))
-        return err_set_param(&rq->err, ERR_PARAM, "baseline",
-                             "`baseline` is required: a path, or baseline.dir, baseline.query ...");
+        return params_refuse(rq, "baseline",
+                             "is required: a path, or baseline.dir, baseline.query ...");
     if (!variant->count && !has_selection(rq, "variant."))
-        return err_set_param(&rq->err, ERR_PARAM, "variant",
-                             "`variant` is required: a path, or variant.dir, variant.query ...");
+        return params_refuse(rq, "variant",
+                             "is required: a path, or variant.dir, variant.query ...");
     if (variant->count >= COMPARE_SIDES_MAX)
         return err_set_param(&rq->err, ERR_PARAM, "variant", "at most %d variants can be compared",
                              COMPARE_SIDES_MAX - 1);
@@ -278,11 +278,8 @@ int compare_request_read(struct request *rq, struct compare_request *ret)
     int rc = read_config(rq);
     rc = rc < 0 ? rc : read_sides(rq, ret);
     rc = rc < 0 ? rc : read_defaults(rq, root, &ret->options.interval_ns);
-    const char *name = request_text(rq, "fail_on");
-    ret->options.fail_on = -1;
-    for (int i = COMPARE_SMALL; name && i < COMPARE_CLASSES; i++)
-        if (text_eq_nocase(text_of(name), text_of(compare_class_names[i])))
-            ret->options.fail_on = i;
+    const struct param *fail_on = request_param(rq, "fail_on");
+    ret->options.fail_on = fail_on->set ? COMPARE_SMALL + (int)fail_on->number : -1;
     const char *nodes = request_text(rq, "nodes");
     if (rc == 0 && nodes)
         return compare_read_nodes(rq, nodes, root, &ret->options);

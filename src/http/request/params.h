@@ -22,7 +22,7 @@ enum param_type {
     PARAM_INTERVAL,   /* "5s"; bare milliseconds                -> .ns */
     PARAM_TIME,       /* "1.5s"; bare microseconds, any sign    -> .ns */
     PARAM_TIME_RANGE, /* "a,b" decimal microseconds or with unit-> .ns, .ns_to */
-    PARAM_CHOICE,     /* one of `choices`, separated by '|'     -> .text */
+    PARAM_CHOICE,     /* one of `choices`, separated by '|'     -> .text; .number: its position */
     PARAM_LIST,       /* comma-separated texts                  -> .items */
     PARAM_BYTES,      /* "4MiB"; bare bytes                     -> .number */
     PARAM_NUMBER,     /* a JSON number                          -> .real */

@@ -7,13 +7,15 @@
 
 #include "http/request/endpoint.h"
 
-/* dir, file, recursive, query, preset ... with these defaults; `prefix` precedes each name. */
-#define SELECTION_PARAMS(prefix, recursive, time, phase) \
+/* `prefix` precedes each name; the other arguments are defaults. */
+#define FILES_PARAMS(prefix, recursive) \
     PARAM(prefix "dir", TEXT, "directory whose trace files are selected; repeatable; default all", \
           .repeatable = true, .example = "['.']"), \
         PARAM(prefix "file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true, \
               .example = "['rank_*.pfw.gz']"), \
-        PARAM(prefix "recursive", BOOL, "include subdirectories", .fallback = recursive), \
+        PARAM(prefix "recursive", BOOL, "include subdirectories", .fallback = recursive)
+#define SELECTION_PARAMS(prefix, recursive, time, phase) \
+    FILES_PARAMS(prefix, recursive), \
         PARAM(prefix "query", TEXT, \
               "filter expression, for example: cat == \"POSIX\" and dur > 1ms", \
               .example = "'cat == \\'POSIX\\' and (dur > 10ms or size >= 1MiB)'"), \
@@ -44,10 +46,13 @@
 #define PAGE_PARAMS(...) \
     PARAM("limit", UINT, "maximum number of rows", .example = "100", ##__VA_ARGS__), \
         PARAM("offset", UINT, "number of rows to skip", .fallback = "0", ##__VA_ARGS__)
+extern const struct param_spec files_params[];            /* dir file recursive */
 extern const struct param_spec selection_params[];        /* dir file recursive query preset ... */
 extern const struct param_spec selection_events_params[]; /* the same, phase=events unless given */
 extern const struct param_spec clip_params[];             /* clip, for answers with durations */
-extern const struct param_spec answer_params[];           /* format pretty wait timeout */
+extern const struct param_spec pretty_params[];           /* pretty */
+extern const struct param_spec format_params[];           /* format pretty */
+extern const struct param_spec answer_params[];           /* format pretty wait strict timeout */
 extern const struct param_spec page_params[];             /* limit offset */
 /* Reads dir, file and recursive, as far as the endpoint has them. Borrowed from the request. */
 void selection_read_files(struct request *rq, struct selection *s);
