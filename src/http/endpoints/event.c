@@ -100,26 +100,17 @@ static const struct object_type event_type = {"Event", MEMBERS(members)};
 static int open_object(struct request *rq, struct state *s)
 {
     const struct param *object = request_param(rq, "object"), *id = request_param(rq, "id");
-    const char *const file[] = {request_text(rq, "file")};
-    struct selection chosen;
-    const uint32_t *files;
-    char query[48];
+    char query[48] = "";
+    uint32_t file;
 
     if (!object->set && !id->set)
         return params_refuse(rq, "object", "or `id` is required");
-    selection_init(&chosen);
-    chosen.files = file;
-    chosen.file_count = 1;
-    chosen.phases = PHASE_ANY;
-    if (id->set) {
+    if (id->set)
         snprintf(query, sizeof query, "id == %lld", (long long)id->number);
-        chosen.query = text_of(query);
-    }
-    int rc = selection_open(rq, &chosen, &s->query);
-    if (rc == 0 && query_files(s->query, &files) != 1)
-        return params_refuse(rq, "file", "must name one trace file");
+    int rc =
+        selection_open_file(rq, "file", request_text(rq, "file"), text_of(query), &s->query, &file);
     if (rc == 0 && object->set)
-        rc = query_begin_at(s->query, files[0], object->number);
+        rc = query_begin_at(s->query, file, object->number);
     if (rc == ERR_NOT_FOUND)
         return err_set_param(&rq->err, rc, object->set ? "object" : "file",
                              "the file has no such object");

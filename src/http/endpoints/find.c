@@ -43,19 +43,8 @@ static int open_object(struct request *rq, struct state *s, const char *file, ui
                        uint32_t *ret_file)
 {
     const struct rows_options o = {.columns = columns, .column_count = READ, .limit = 1};
-    struct selection one;
-    const uint32_t *files;
     size_t count;
-
-    selection_init(&one);
-    one.files = &file;
-    one.file_count = 1;
-    one.phases = PHASE_ANY;
-    int rc = selection_open(rq, &one, &s->one);
-    if (rc == 0 && query_files(s->one, &files) != 1)
-        return params_refuse(rq, "at_file", "must name one trace file");
-    if (rc == 0)
-        *ret_file = files[0];
+    int rc = selection_open_file(rq, "at_file", file, (struct text){0}, &s->one, ret_file);
     rc = rc < 0 ? rc : query_begin_at(s->one, *ret_file, object);
     rc = rc < 0 ? rc : rows_open(s->one, &o, &rq->err, &s->rows);
     rc = rc < 0 ? rc : rows_next(s->rows, &rq->err, &s->values, &count);

@@ -17,10 +17,16 @@ static void put_head(struct buf *out, const char *name, const char *type, const 
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+static void put_value(struct buf *out, const char *name, const char *type, const char *help,
+                      uint64_t value)
+{
+    put_head(out, name, type, help);
+    buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
 static void put_gauge(struct buf *out, const char *name, const char *help, uint64_t value)
 {
-    put_head(out, name, "gauge", help);
-    buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
+    put_value(out, name, "gauge", help, value);
 }
 
 static void put_real(struct buf *out, const char *name, const char *type, const char *help,
@@ -182,13 +188,11 @@ static void write_index(const struct http_context *c, struct buf *out)
     put_gauge(out, "dftracerd_index_unreadable_directories",
               "Directories that cannot be read at present; their indexed data remains available.",
               p.directories_unreadable);
-    put_head(out, "dftracerd_index_read_again_total", "counter",
-             "Retries of files that could not be read.");
-    buf_printf(out, "dftracerd_index_read_again_total %llu\n", (unsigned long long)p.read_again);
-    put_head(out, "dftracerd_index_corrupt_files_total", "counter",
-             "Files that are indexed again because the index of them was corrupt.");
-    buf_printf(out, "dftracerd_index_corrupt_files_total %llu\n",
-               (unsigned long long)p.files_corrupt);
+    put_value(out, "dftracerd_index_read_again_total", "counter",
+              "Retries of files that could not be read.", p.read_again);
+    put_value(out, "dftracerd_index_corrupt_files_total", "counter",
+              "Files that are indexed again because the index of them was corrupt.",
+              p.files_corrupt);
     put_gauge(out, "dftracerd_index_ready",
               "1 if every file found at startup is indexed, otherwise 0.",
               metrics_ready(c->metrics, &p));

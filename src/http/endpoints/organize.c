@@ -25,7 +25,7 @@ static const struct param_spec own_params[] = {
 
 struct state {
     struct selection chosen;
-    struct rewriting way;
+    struct rewriting rewriting;
     struct organize *organize;
 };
 
@@ -59,10 +59,10 @@ static int open_organize(struct request *rq)
     int rc = selection_read(rq, &s->chosen);
     rc = rc < 0 ? rc : rewriting_level(rq, &o->level);
     rc = rc < 0 ? rc : read_groups(rq, o);
-    rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
+    rc = rc < 0 ? rc : rewriting_open(rq, &s->rewriting);
     rc = rc < 0 ? rc
-                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o, s->way.archive_writer,
-                                &rq->budget, &rq->err, &s->organize);
+                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o,
+                                s->rewriting.archive_writer, &rq->budget, &rq->err, &s->organize);
     if (rc == 0)
         rq->incomplete = !organize_complete(s->organize);
     return rc;
@@ -86,7 +86,7 @@ static int next_organize(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, step_organize, manifest_text, out);
+    return rewriting_next(rq, &s->rewriting, step_organize, manifest_text, out);
 }
 
 static void close_organize(struct request *rq)
@@ -94,7 +94,7 @@ static void close_organize(struct request *rq)
     struct state *s = rq->state;
 
     organize_free(s->organize);
-    rewriting_close(&s->way);
+    rewriting_close(&s->rewriting);
 }
 
 const struct endpoint endpoint_organize = {

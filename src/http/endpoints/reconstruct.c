@@ -23,7 +23,7 @@ static const struct param_spec own_params[] = {
 struct state {
     int dir;
     struct archive *archive;
-    struct rewriting way;
+    struct rewriting rewriting;
     struct reconstruct *reconstruct;
 };
 
@@ -71,9 +71,9 @@ static int open_reconstruct(struct request *rq)
     int rc = open_input(rq, s);
     o->archive = s->archive;
     o->level = GZIP_LEVEL_DEFAULT;
-    rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
+    rc = rc < 0 ? rc : rewriting_open(rq, &s->rewriting);
     rc = rc < 0 ? rc
-                : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.archive_writer,
+                : reconstruct_open(s->dir, rq->http->env.pool, o, s->rewriting.archive_writer,
                                    &rq->budget, &rq->err, &s->reconstruct);
     if (rc == ERR_CORRUPT && rq->upload)
         rc = rq->err.code = ERR_PARAM; /* the error is in the upload */
@@ -100,7 +100,7 @@ static int next_reconstruct(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, step_reconstruct, report_text, out);
+    return rewriting_next(rq, &s->rewriting, step_reconstruct, report_text, out);
 }
 
 static void close_reconstruct(struct request *rq)
@@ -108,7 +108,7 @@ static void close_reconstruct(struct request *rq)
     struct state *s = rq->state;
 
     reconstruct_free(s->reconstruct);
-    rewriting_close(&s->way);
+    rewriting_close(&s->rewriting);
     archive_free(s->archive);
     if (s->dir >= 0)
         close(s->dir);

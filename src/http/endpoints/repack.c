@@ -54,7 +54,7 @@ static const struct param_spec pgzip_own[] = {
 struct state {
     struct selection chosen;
     struct query *query;
-    struct rewriting way;
+    struct rewriting rewriting;
     struct repack *repack;
 };
 
@@ -162,10 +162,10 @@ static int open_repack(struct request *rq, enum repack_kind kind)
     if (rc == 0 && kind == REPACK_PGZIP && rq->format == FORMAT_PFW)
         rc = check_single(rq, s);
     if (rc == 0)
-        rc = rewriting_open(rq, &s->way);
+        rc = rewriting_open(rq, &s->rewriting);
     if (rc < 0)
         return rc;
-    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.archive_writer, o,
+    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->rewriting.archive_writer, o,
                        &rq->err, &s->repack);
 }
 
@@ -201,14 +201,14 @@ static struct text manifest_text(const struct request *rq)
 static int next_repack(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-    return rewriting_next(rq, &s->way, step_repack, manifest_text, out);
+    return rewriting_next(rq, &s->rewriting, step_repack, manifest_text, out);
 }
 
 static void close_repack(struct request *rq)
 {
     struct state *s = rq->state;
     repack_close(s->repack);
-    rewriting_close(&s->way);
+    rewriting_close(&s->rewriting);
     query_close(s->query);
 }
 

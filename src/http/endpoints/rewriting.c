@@ -77,12 +77,12 @@ int rewriting_next(struct request *rq, struct rewriting *w, int (*step)(struct r
     int rc = archive_writer_send(w->archive_writer, STEP, out, &rq->err);
     if (rc != ERR_END)
         return rc;
-    if (!w->worked) {
+    if (!w->done) {
         rc = budget_check(&rq->budget);
         if (rc == 0)
             rc = step(rq);
-        w->worked = rc == ERR_END;
-        return rc == 0 || w->worked ? NEXT_TURN : rc;
+        w->done = rc == ERR_END;
+        return rc == 0 || w->done ? NEXT_TURN : rc;
     }
     rc = archive_writer_end(w->archive_writer, out, &rq->err);
     if (rc < 0)

@@ -18,7 +18,7 @@ extern const struct param_spec rewriting_params[];
 
 struct rewriting {
     struct archive_writer *archive_writer;
-    bool worked;
+    bool done; /* step() has returned ERR_END */
 };
 /* Reads the level of `compress`. Returns 0 or ERR_PARAM. */
 int rewriting_level(struct request *rq, int *ret);

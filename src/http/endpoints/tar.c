@@ -170,7 +170,7 @@ static int open_tar(struct request *rq)
     for (size_t i = 0; rc == 0 && i < s->count; i++) {
         enum index_state state = archive_at(s, i)->state;
         if (state != INDEX_READY && state != INDEX_FAILED)
-            rq->incomplete = 1;
+            rq->incomplete = true;
     }
     s->generation = snapshot_generation(rq->snapshot);
     s->complete = !rq->incomplete;

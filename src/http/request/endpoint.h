@@ -118,7 +118,7 @@ struct request {
     int64_t wait_ms;    /* set before each NEXT_WAIT; 0 = until the index changes */
     bool ending;        /* in next(): do not wait any more, see NEXT_WAIT */
     uint64_t min_bytes; /* minimum size of the answer, if known after open() */
-    int incomplete;     /* 1: X-Dftracer-Complete: false */
+    bool incomplete;    /* X-Dftracer-Complete: false */
 };
 
 #endif

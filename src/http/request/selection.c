@@ -71,8 +71,8 @@ static const struct param *find_param(const struct request *rq, const char *pref
     return p && p->set ? p : NULL;
 }
 
-/* Takes all values of a parameter, whether it is repeatable or not. */
-static void take_values(const struct param *p, const char *const **values, size_t *count)
+/* Leaves the list unchanged if `p` is NULL. A parameter that is not repeatable has one value. */
+static void read_values(const struct param *p, const char *const **values, size_t *count)
 {
     if (!p)
         return;
@@ -84,8 +84,8 @@ static void take_values(const struct param *p, const char *const **values, size_
 static void change_files(const struct request *rq, const char *prefix, struct selection *s)
 {
     const struct param *recursive = find_param(rq, prefix, "recursive");
-    take_values(find_param(rq, prefix, "dir"), &s->dirs, &s->dir_count);
-    take_values(find_param(rq, prefix, "file"), &s->files, &s->file_count);
+    read_values(find_param(rq, prefix, "dir"), &s->dirs, &s->dir_count);
+    read_values(find_param(rq, prefix, "file"), &s->files, &s->file_count);
     if (recursive)
         s->not_recursive = !recursive->number;
 }
@@ -198,5 +198,23 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
         query_close(*ret);
         *ret = NULL;
     }
+    return rc;
+}
+
+int selection_open_file(struct request *rq, const char *param, const char *path, struct text query,
+                        struct query **ret, uint32_t *ret_file)
+{
+    struct selection one;
+    const uint32_t *files;
+    selection_init(&one);
+    one.files = &path;
+    one.file_count = 1;
+    one.phases = PHASE_ANY;
+    one.query = query;
+    int rc = selection_open(rq, &one, ret);
+    if (rc == 0 && query_files(*ret, &files) != 1)
+        return params_refuse(rq, param, "must name one trace file");
+    if (rc == 0)
+        *ret_file = files[0];
     return rc;
 }

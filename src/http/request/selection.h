@@ -65,5 +65,9 @@ int selection_check_strict(struct request *rq);
 /* Opens the query of a selection, and records in the answer whether it is complete. If it is not,
  * returns the error of selection_check_strict, so that no work is done for a refused request. */
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
+/* Opens the query of the objects of one file, of all kinds. `param`: the parameter that named it;
+ * `query`: a filter, may be empty. Returns ERR_PARAM unless exactly one file has this path. */
+int selection_open_file(struct request *rq, const char *param, const char *path, struct text query,
+                        struct query **ret, uint32_t *ret_file);
 
 #endif
