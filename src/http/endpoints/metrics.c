@@ -322,7 +322,7 @@ static int next_metrics(struct request *rq, struct buf *out)
     metrics_write(rq->http->metrics, atomic_load(&s->queued), rq->http->cache, out);
     write_index(rq->http, out);
     write_ranks(rq->http->options->index, out);
-    int64_t until = atomic_load(&rq->http->facts->tls_until);
+    int64_t until = atomic_load(&rq->http->facts->tls_expires);
     put_gauge(out, "dftracerd_http_connections", "Open HTTP connections.",
               atomic_load(&rq->http->facts->connections));
     if (until >= 0)

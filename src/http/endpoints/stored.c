@@ -114,9 +114,10 @@ static int check_query(struct request *rq, const char *query)
 
 static bool is_name(const char *name)
 {
-    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     size_t n = strlen(name);
-    return n && n <= NAME_MAX_LENGTH && *name != '.' && strspn(name, sane) == n;
+    return n && n <= NAME_MAX_LENGTH && *name != '.' && strspn(name, allowed) == n;
 }
 
 /* Accepts https://host[:port][/path], or http:// on loopback, where nobody else can listen in,
@@ -125,9 +126,9 @@ static bool is_ui(const char *ui)
 {
     static const char *const starts[] = {"https://", "http://localhost", "http://127.0.0.1",
                                          "http://[::1]"};
-    static const char sane[] =
+    static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/[]~%";
-    if (strspn(ui, sane) != strlen(ui) || strlen(ui) > 500)
+    if (strspn(ui, allowed) != strlen(ui) || strlen(ui) > 500)
         return false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         size_t n = strlen(starts[i]);

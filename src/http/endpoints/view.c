@@ -211,13 +211,6 @@ static int choose_mode(struct request *rq, struct state *s)
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
 }
 
-/* True if the client wants the current state, and no files read for it. */
-static bool no_wait(const struct request *rq)
-{
-    const struct param *wait = request_param(rq, "wait");
-    return wait->given && text_eq(wait->text, TEXT("no"));
-}
-
 static int open_news(struct request *rq, struct state *s, struct query **ret)
 {
     return follow_query(s->follow, &rq->http->env, rq->snapshot, &s->chosen, &rq->budget, &rq->err,
@@ -259,7 +252,7 @@ static int open_query(struct request *rq, struct state *s)
     }
     if (!request_flag(rq, "follow"))
         return selection_open(rq, &s->chosen, &s->query);
-    rc = follow_new(!no_wait(rq), &s->follow);
+    rc = follow_new(!selection_indexes_nothing(rq), &s->follow);
     rc = rc < 0 ? rc : open_news(rq, s, &s->query);
     if (rc == 0)
         rq->incomplete = !query_complete(s->query);

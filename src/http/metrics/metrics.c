@@ -25,7 +25,7 @@ void metrics_begun(struct metrics *m)
         atomic_fetch_add(&m->in_flight, 1);
 }
 
-void metrics_turned_away(struct metrics *m)
+void metrics_connection_refused(struct metrics *m)
 {
     atomic_fetch_add(&m->turned_away, 1);
 }

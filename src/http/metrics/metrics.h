@@ -33,7 +33,7 @@ void metrics_begun(struct metrics *m);
 /* endpoint NULL: an unknown path. */
 void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status,
                        int64_t duration_ns, uint64_t sent_bytes, bool cut);
-void metrics_turned_away(struct metrics *m);
+void metrics_connection_refused(struct metrics *m);
 /* True if all files found by the first walk are indexed or have failed, according to
  * index_progress(). Once true it stays true, even if files grow, appear or are reindexed. It is
  * false while an error has stopped indexing with files left to do. */

@@ -162,6 +162,12 @@ int selection_read(struct request *rq, struct selection *ret)
     return selection_change(rq, "", ret);
 }
 
+bool selection_indexes_nothing(const struct request *rq)
+{
+    const struct param *wait = request_param(rq, "wait");
+    return !wait || (wait->given && text_eq(wait->text, TEXT("no")));
+}
+
 int selection_check_strict(struct request *rq)
 {
     struct index_progress p;

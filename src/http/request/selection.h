@@ -57,6 +57,9 @@ extern const struct param_spec page_params[];             /* limit offset */
 /* Reads dir, file and recursive, as far as the endpoint has them. Borrowed from the request. */
 void selection_read_files(struct request *rq, struct selection *s);
 int selection_read(struct request *rq, struct selection *ret);
+/* True if nothing is indexed for the request: it has wait=no, or its endpoint has no `wait`. (By
+ * default it does not wait, either, but the files that it selects are indexed.) */
+bool selection_indexes_nothing(const struct request *rq);
 /* Overrides the selection by parameters with this prefix. */
 int selection_change(struct request *rq, const char *prefix, struct selection *s);
 /* For strict=true, once rq->incomplete is known. Returns ERR_NOT_FOUND if no file is selected,
