@@ -39,19 +39,30 @@ uint64_t request_limit(const struct request *rq)
     return limit && limit->set ? limit->number : UINT64_MAX;
 }
 
+const struct param_spec *params_next(const struct endpoint *e, struct param_cursor *c)
+{
+    while (e->params && e->params[c->group]) {
+        const struct param_spec *spec = &e->params[c->group][c->at++];
+        if (spec->name)
+            return spec;
+        *c = (struct param_cursor){.group = c->group + 1};
+    }
+    return NULL;
+}
+
 int params_begin(struct request *rq)
 {
+    struct param_cursor all = {0};
     size_t n = 0;
-    for (const struct param_spec *const *g = rq->endpoint->params; g && *g; g++)
-        for (const struct param_spec *s = *g; s->name; s++)
-            n++;
+    while (params_next(rq->endpoint, &all))
+        n++;
     rq->params = arena_alloc(&rq->arena, (n + 1) * sizeof *rq->params);
     rq->options = arena_alloc(&rq->arena, rq->endpoint->options_size + 1);
     if (rq->arena.error)
         return -ENOMEM;
-    for (const struct param_spec *const *g = rq->endpoint->params; g && *g; g++)
-        for (const struct param_spec *s = *g; s->name; s++)
-            rq->params[rq->param_count++].spec = s;
+    all = (struct param_cursor){0};
+    for (const struct param_spec *s; (s = params_next(rq->endpoint, &all));)
+        rq->params[rq->param_count++].spec = s;
     return 0;
 }
 

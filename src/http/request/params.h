@@ -101,7 +101,13 @@ struct param {
     size_t count;
 };
 
+struct endpoint;
 struct request;
+/* Returns the parameters of an endpoint one after the other, then NULL. Zero-initialise. */
+struct param_cursor {
+    size_t group, at;
+};
+const struct param_spec *params_next(const struct endpoint *e, struct param_cursor *c);
 /* `name` must be in the descriptor. */
 const struct param *request_param(const struct request *rq, const char *name);
 bool request_flag(const struct request *rq, const char *name);
