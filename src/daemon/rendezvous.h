@@ -28,6 +28,9 @@ void rendezvous_dirs(struct runtime_dirs *ret);
  * the index, which no two daemons share. Returns 0, or -EPERM, -ENOTDIR, -ENAMETOOLONG ... with the
  * reason. */
 int rendezvous_choose(struct rendezvous *m, const char *index_path, struct err *err);
+/* Fills in the address of a socket; returns false if the path is too long for it. */
+struct sockaddr_un;
+bool rendezvous_address(const char *path, struct sockaddr_un *ret);
 /* Returns the path of NAME in the same directory (*new*); NULL without a directory or memory, or if
  * the path would be too long for a socket. */
 char *rendezvous_path(const struct rendezvous *m, const char *name);
