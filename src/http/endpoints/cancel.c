@@ -1,5 +1,6 @@
 /* cancel.c - /cancel: ends an unfinished request, by its id. */
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/exchange/exchanges.h"
 #include "http/request/selection.h"
 
@@ -32,11 +33,6 @@ static int open_cancel(struct request *rq)
                    rq->admin ? "" : ", or it belongs to another client");
 }
 
-static int next_cancel(struct request *rq, struct buf *out)
-{
-    return format_object(&cancelled_type, rq->state, rq->pretty, out);
-}
-
 const struct endpoint endpoint_cancel = {
     .path = "/cancel",
     .summary = "cancel an active request",
@@ -48,5 +44,5 @@ const struct endpoint endpoint_cancel = {
     .changes = true,
     .state_size = sizeof(struct state),
     .open = open_cancel,
-    .next = next_cancel,
+    .next = steps_write_state,
 };

@@ -6,6 +6,7 @@
 #include "dftracerd/view.h"
 
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/request/query_text.h"
 #include "http/request/selection.h"
 
@@ -281,11 +282,6 @@ static int open_event(struct request *rq)
     return s->values[OF_TS].type == VALUE_TIME ? open_thread(rq, s) : 0;
 }
 
-static int next_event(struct request *rq, struct buf *out)
-{
-    return format_object(&event_type, rq->state, rq->pretty, out);
-}
-
 static void close_event(struct request *rq)
 {
     struct state *s = rq->state;
@@ -310,6 +306,6 @@ const struct endpoint endpoint_event = {
     FORMATS(FORMAT_JSON),
     .state_size = sizeof(struct state),
     .open = open_event,
-    .next = next_event,
+    .next = steps_write_state,
     .close = close_event,
 };

@@ -3,6 +3,7 @@
 #include "dftracerd/rows.h"
 
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/request/selection.h"
 
 #include <string.h>
@@ -117,11 +118,6 @@ static const struct member members[] = {
 static const struct object_type find_type = {"Find", MEMBERS(members)};
 #undef OBJECT
 
-static int next_find(struct request *rq, struct buf *out)
-{
-    return format_object(&find_type, rq->state, rq->pretty, out);
-}
-
 static void close_find(struct request *rq)
 {
     close_object(rq->state);
@@ -138,6 +134,6 @@ const struct endpoint endpoint_find = {
     .queries = true,
     .state_size = sizeof(struct state),
     .open = open_find,
-    .next = next_find,
+    .next = steps_write_state,
     .close = close_find,
 };

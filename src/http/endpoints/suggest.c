@@ -3,6 +3,7 @@
 #include "dftracerd/schema.h"
 
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/request/query_text.h"
 #include "http/request/selection.h"
 
@@ -236,11 +237,6 @@ static int open_suggest(struct request *rq)
     return rc;
 }
 
-static int next_suggest(struct request *rq, struct buf *out)
-{
-    return format_object(&suggest_type, rq->state, rq->pretty, out);
-}
-
 static void close_suggest(struct request *rq)
 {
     struct state *s = rq->state;
@@ -259,6 +255,6 @@ const struct endpoint endpoint_suggest = {
     FORMATS(FORMAT_JSON),
     .state_size = sizeof(struct state),
     .open = open_suggest,
-    .next = next_suggest,
+    .next = steps_write_state,
     .close = close_suggest,
 };
