@@ -15,8 +15,8 @@ struct rendezvous {
 };
 /* The runtime directories in which clients look for daemons; they may not exist:
  * $DFTRACERD_RUNTIME_DIR alone, or $XDG_RUNTIME_DIR/dftracerd (/run/user/<uid>/dftracerd if it is
- * not set) and /tmp/dftracerd-<uid>. name_places in src/client/parts/30-daemon.sh has the same
- * list. */
+ * not set) and /tmp/dftracerd-<uid>. The client has the same list: find_runtime_dirs in
+ * src/client/parts/30-daemon.sh. */
 struct runtime_dirs {
     char paths[2][PATH_MAX + 1]; /* one that is cut off is still too long for the kernel */
     size_t count;
