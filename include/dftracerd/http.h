@@ -56,7 +56,7 @@ struct http_options {
     int port;              /* 0 = chosen by the kernel (the same for all addresses if possible) */
     const char *unix_path; /* NULL = none; made 0600, removed at stop */
     bool no_tcp;           /* only unix_path and inherited sockets */
-    /* Listening sockets of an activator, *taken*: TCP on loopback, or Unix. If there are some,
+    /* Listening sockets of an activator, *stolen*: TCP on loopback, or Unix. If there are some,
      * addresses are bound only if `bind` names them. */
     const int *inherited;
     size_t inherited_count;

@@ -28,7 +28,7 @@ void daemon_index_changed(void *arg)
 bool daemon_scanned_since(void *arg, int64_t since_ns)
 {
     struct daemon_site *s = arg;
-    return watch_looked(s->watch, since_ns);
+    return watch_scanned_since(s->watch, since_ns);
 }
 
 int daemon_open_rendezvous(struct daemon_site *s, struct err *err)

@@ -23,9 +23,9 @@ struct daemon {
     pthread_mutex_t site_lock; /* held while the main thread uses them, so that none ends */
     struct index_share *share;
     struct join join;
-    bool joined; /* another daemon serves the directories: this one exits */
-    struct http *http;
-    pthread_mutex_t lock;
+    bool joined;          /* another daemon serves the directories: this one exits */
+    pthread_mutex_t lock; /* guards `http` */
+    struct http *http;    /* NULL before it has started, and while it stops */
     struct loop loop;
     int inherited[INHERITED_MAX];
     size_t inherited_count;
@@ -40,7 +40,7 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks);
 /* Limits stacks and arenas to what the machine and its limits allow. */
 void daemon_use_little_memory(void);
 
-/* A callback for index_on_change and watch_on_look. A thread of an index may still run it after the
+/* A callback for index_on_change and watch_on_scan. A thread of an index may still run it after the
  * callback has been removed. */
 void daemon_index_changed(void *daemon);
 /* A callback for http_options.scanned_since. Any thread. */

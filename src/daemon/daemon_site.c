@@ -69,7 +69,7 @@ int daemon_site_open(struct daemon_site *s, const struct options *o, struct inde
     if (rc == 0)
         rc = watch_new(s->index, &s->roots, &s->watch);
     if (rc == 0)
-        watch_on_look(s->watch, call, arg);
+        watch_on_scan(s->watch, call, arg);
     return rc;
 }
 

@@ -2,7 +2,7 @@
  * socket. */
 #include "daemon/doctor.h"
 
-#include "daemon/roots.h"
+#include "daemon/rendezvous.h"
 
 #include "dftracerd/failpoint.h"
 #include "dftracerd/index.h"
@@ -267,7 +267,7 @@ static void examine_runtime_directory(struct doctor *d, const char *dir)
     struct stat st;
     if (lstat(dir, &st) < 0)
         return;
-    if (place_check_own(dir, 022, NULL) == 0)
+    if (place_check_own(dir, 022, NULL, NULL) == 0)
         note(d, ok, NULL, "runtime directory: %s", dir);
     else
         note(d, fail, "delete it, chmod 700 it, or set $DFTRACERD_RUNTIME_DIR",
@@ -276,18 +276,9 @@ static void examine_runtime_directory(struct doctor *d, const char *dir)
 
 void doctor_places(struct doctor *d, const char *index_path)
 {
-    const char *own = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
-    char dir[4096];
+    struct runtime_dirs dirs;
     examine_index_place(d, index_path);
-    if (own && *own) {
-        examine_runtime_directory(d, own);
-        return;
-    }
-    if (session && *session)
-        snprintf(dir, sizeof dir, "%s/dftracerd", session);
-    else
-        snprintf(dir, sizeof dir, "/run/user/%u/dftracerd", (unsigned)geteuid());
-    examine_runtime_directory(d, dir);
-    snprintf(dir, sizeof dir, "/tmp/dftracerd-%u", (unsigned)geteuid());
-    examine_runtime_directory(d, dir);
+    rendezvous_dirs(&dirs);
+    for (size_t i = 0; i < dirs.count; i++)
+        examine_runtime_directory(d, dirs.paths[i]);
 }

@@ -84,16 +84,7 @@ static const char *next_text(const struct buf *text, size_t *at)
     return found;
 }
 
-static bool address_of(const char *path, struct sockaddr_un *ret)
-{
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof ret->sun_path)
-        return false;
-    memcpy(ret->sun_path, path, strlen(path) + 1);
-    return true;
-}
-
-/* ---- the one that starts --------------------------------------------------------------------- */
+/* ---- the starting daemon --------------------------------------------------------------------- */
 
 /* Locks the directory itself: a lock file would be left there. */
 static void lock_directory(struct join *j)
@@ -126,7 +117,7 @@ int join_init(struct join *j, const struct rendezvous *m, const struct options *
 static int connect_to(const char *path)
 {
     struct sockaddr_un a;
-    int fd = address_of(path, &a) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    int fd = rendezvous_address(path, &a) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0)
         return -1;
     limit_time(fd, SERVE_S);
@@ -136,8 +127,9 @@ static int connect_to(const char *path)
     return -1;
 }
 
-/* Returns whether the answer to the request is 0; `event`: logged if it is not, or NULL. */
-static bool is_done(const char *path, const struct buf *out, const char *event)
+/* Sends a request, and returns whether the answer is 0; `event`: logged with the reason if it is
+ * not, or NULL. */
+static bool send_request(const char *path, const struct buf *out, const char *event)
 {
     struct buf in = {0};
     int fd = connect_to(path);
@@ -149,7 +141,8 @@ static bool is_done(const char *path, const struct buf *out, const char *event)
         rc = receive_all(fd, &in);
     bool done = rc == 0 && strcmp(in.data, "0") == 0;
     if (rc == 0 && !done && event)
-        log_line(LOG_LEVEL_INFO, "%s error=\"%s\"", event, in.data + strcspn(in.data, " "));
+        log_line(LOG_LEVEL_INFO, "%s error=\"%s\"", event,
+                 in.data + strspn(in.data, "-0123456789 "));
     close(fd);
     buf_done(&in);
     return done;
@@ -168,7 +161,7 @@ bool join_running(const struct join *j, const struct join_request *request)
         put_text(&out, request->roots.labels[i]);
         put_text(&out, request->roots.paths[i]);
     }
-    bool joined = j->path && is_done(j->path, &out, "not_joined");
+    bool joined = j->path && send_request(j->path, &out, "not_joined");
     buf_done(&out);
     return joined;
 }
@@ -183,14 +176,14 @@ bool join_end(const struct rendezvous *m, const char *index_path)
     put_text(&out, index_path);
     if (pattern && glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc && !ended; i++)
-            ended = is_done(found.gl_pathv[i], &out, NULL);
+            ended = send_request(found.gl_pathv[i], &out, NULL);
     globfree(&found);
     buf_done(&out);
     free(pattern);
     return ended;
 }
 
-/* ---- the one that runs ----------------------------------------------------------------------- */
+/* ---- the running daemon ---------------------------------------------------------------------- */
 
 /* Labels and paths are copied. Returns -EINVAL if a request is malformed. */
 static int read_request(const struct join *j, const struct buf *text, size_t at,
@@ -227,7 +220,7 @@ static void send_answer(int fd, int rc, const struct err *err)
     buf_done(&out);
 }
 
-static int do_request(struct join *j, const struct buf *text, struct err *err)
+static int handle_request(struct join *j, const struct buf *text, struct err *err)
 {
     size_t at = 0;
     struct join_request request = {0};
@@ -259,7 +252,7 @@ static void *join_main(void *arg)
             limit_time(fd, SEND_S);
             int rc = receive_all(fd, &text);
             if (rc == 0)
-                rc = do_request(j, &text, &err);
+                rc = handle_request(j, &text, &err);
             send_answer(fd, rc, &err);
             buf_done(&text);
             err_done(&err);
@@ -282,7 +275,7 @@ static int listen_at(struct join *j)
                  (int)getpid()) < 0)
         return -ENOMEM;
     unlink(part);
-    j->fd = address_of(part, &a) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    j->fd = rendezvous_address(part, &a) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
     int rc = 0;
     if (j->fd < 0 || fchmod(j->fd, 0600) < 0 || bind(j->fd, (struct sockaddr *)&a, sizeof a) < 0 ||
         listen(j->fd, 64) < 0 || stat(part, &st) < 0 || rename(part, j->path) < 0)

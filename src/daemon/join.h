@@ -27,7 +27,7 @@ struct join {
     pthread_t thread;
     bool running;
     atomic_bool ending;
-    /* may take ownership of request->roots */
+    /* Called by the thread. `serve` may steal request->roots, leaving them empty. */
     int (*serve)(void *arg, struct join_request *request, struct err *err);
     int (*end)(void *arg, const char *index_path, struct err *err);
     void *arg;

@@ -13,7 +13,7 @@ extern char **environ;
 
 /* ---- the unix socket ------------------------------------------------------------------------- */
 
-static int no_socket(struct err *err, int code, const char *path, const char *why)
+static int refuse_socket(struct err *err, int code, const char *path, const char *why)
 {
     return err_set_param(err, code, "unix", "--unix %s: %s", path, why);
 }
@@ -41,10 +41,10 @@ int options_check_unix(const char *path, struct err *err)
     if (!path)
         return 0;
     if (strlen(path) >= sizeof a.sun_path)
-        return no_socket(err, -ENAMETOOLONG, path, "the path is longer than 107 bytes");
+        return refuse_socket(err, -ENAMETOOLONG, path, "the path is longer than 107 bytes");
     int rc = check_folder(path, err);
     if (rc == 0 && lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-        rc = no_socket(err, -EEXIST, path, "the path exists and is not a socket");
+        rc = refuse_socket(err, -EEXIST, path, "the path exists and is not a socket");
     return rc;
 }
 
@@ -105,7 +105,7 @@ static bool find_similar(const char *name, char *ret, size_t size)
     return best < 3;
 }
 
-void options_misspelt(void (*warn)(const char *name, const char *find_similar))
+void options_misspelt(void (*warn)(const char *name, const char *meant))
 {
     char name[64], known[64];
     for (char **e = environ; e && *e; e++) {

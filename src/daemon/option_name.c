@@ -32,29 +32,34 @@ const char *option_check_host(const char *value)
            "brackets";
 }
 
+/* Returns the default port of a scheme, or NULL for others than http and https. */
+static const char *default_port(const char *scheme, size_t n)
+{
+    return n == 4 && memcmp(scheme, "http", 4) == 0    ? ":80"
+           : n == 5 && memcmp(scheme, "https", 5) == 0 ? ":443"
+                                                       : NULL;
+}
+
 /* Browsers send http and https origins in lower case and without the default port. Other schemes
  * have no such rules: returns true for them. */
 static bool is_normal_form(const char *scheme, size_t n, const char *host, const char *port)
 {
-    bool http = n == 4 && memcmp(scheme, "http", 4) == 0;
-    bool https = n == 5 && memcmp(scheme, "https", 5) == 0;
-    if (!http && !https)
+    const char *implied = default_port(scheme, n);
+    if (!implied)
         return true;
     for (; *host && host != port; host++)
         if (isupper((unsigned char)*host))
             return false;
-    return !(port && strcmp(port, http ? ":80" : ":443") == 0);
+    return !port || strcmp(port, implied) != 0;
 }
 
 /* Returns whether `*.domain` is allowed: only for http and https, not for a single label such as
  * "com", and not for an IP address. */
 static bool may_be_wildcard(const char *scheme, size_t n, const char *domain, size_t length)
 {
-    bool web =
-        (n == 4 && memcmp(scheme, "http", 4) == 0) || (n == 5 && memcmp(scheme, "https", 5) == 0);
     const char *dot = memrchr(domain, '.', length);
     bool empty = memmem(domain, length, "..", 2) || domain[0] == '.' || domain[length - 1] == '.';
-    return web && dot && !empty && !isdigit((unsigned char)dot[1]);
+    return default_port(scheme, n) && dot && !empty && !isdigit((unsigned char)dot[1]);
 }
 
 const char *option_check_origin(const char *value)

@@ -10,24 +10,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int place_check_own(const char *path, mode_t refused, struct err *err)
+/* `problem`: what the directory is or what cannot be done with it. */
+static int own_error(struct err *err, int code, const char *option, const char *path,
+                     const char *problem)
+{
+    return err_set_param(err, code, option ? option : "", "%s directory %s %s",
+                         option ? "index" : "runtime", path, problem);
+}
+
+/* Like own_error, with the text of errno. */
+static int own_errno(struct err *err, const char *option, const char *path, const char *action)
+{
+    int code = errno;
+    char problem[120];
+    snprintf(problem, sizeof problem, "cannot be %s: %s", action, strerror(code));
+    return own_error(err, -code, option, path, problem);
+}
+
+int place_check_own(const char *path, mode_t refused, const char *option, struct err *err)
 {
     struct stat st;
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-        return err_set_param(err, -ENOTDIR, "index-dir", "%s is not a directory", path);
+        return own_error(err, -ENOTDIR, option, path, "is not a directory");
     if (st.st_uid != geteuid())
-        return err_set_param(err, -EPERM, "index-dir", "%s belongs to another user", path);
+        return own_error(err, -EPERM, option, path, "belongs to another user");
     if (st.st_mode & refused)
-        return err_set_param(err, -EPERM, "index-dir", "%s is writable by other users", path);
+        return own_error(err, -EPERM, option, path, "is writable by other users");
     return 0;
 }
 
-int place_make_own(const char *path, mode_t refused, struct err *err)
+int place_make_own(const char *path, mode_t refused, const char *option, struct err *err)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return err_set_param(err, -errno, "index-dir", "cannot create %s: %s", path,
-                             strerror(errno));
-    return place_check_own(path, refused, err);
+        return own_errno(err, option, path, "created");
+    return place_check_own(path, refused, option, err);
 }
 
 /* Returns the directory that contains a path (*new*); `name`: the last part of the path. */
@@ -43,17 +59,19 @@ static char *parent_of(const char *path, struct text *name)
     return at ? strndup(path, at) : strdup(".");
 }
 
-/* Checks whether place_make_own would succeed, without creating anything. */
-static int may_make_own(const char *path, mode_t refused, struct err *err)
+/* If `make`: place_make_own; otherwise checks whether that would succeed. */
+static int prepare_own(const char *path, mode_t refused, bool make, const char *option,
+                       struct err *err)
 {
     struct text name;
     struct stat st;
-    bool there = lstat(path, &st) == 0 || errno != ENOENT;
+    if (make)
+        return place_make_own(path, refused, option, err);
+    bool exists = lstat(path, &st) == 0 || errno != ENOENT;
     char *folder = parent_of(path, &name);
-    int rc = there ? place_check_own(path, refused, err) : 0;
-    if (rc == 0 && (!folder || access(there ? path : folder, W_OK | X_OK) < 0))
-        rc = err_set_param(err, -errno, "index-dir", "cannot %s %s: %s",
-                           there ? "write to" : "create", path, strerror(errno));
+    int rc = exists ? place_check_own(path, refused, option, err) : 0;
+    if (rc == 0 && (!folder || access(exists ? path : folder, W_OK | X_OK) < 0))
+        rc = own_errno(err, option, path, exists ? "written to" : "created");
     free(folder);
     return rc;
 }
@@ -80,10 +98,11 @@ static char *real_place(const char *path)
 #define EXPLICIT_REFUSED 002
 #define CHOSEN_REFUSED 022
 
-static int explicit_place(const char *dir, bool make, char **ret, struct err *err)
+/* `option`: --index-dir or --index-base, without the dashes. */
+static int choose_explicit(const char *dir, bool make, const char *option, char **ret,
+                           struct err *err)
 {
-    int rc = make ? place_make_own(dir, EXPLICIT_REFUSED, err)
-                  : may_make_own(dir, EXPLICIT_REFUSED, err);
+    int rc = prepare_own(dir, EXPLICIT_REFUSED, make, option, err);
     if (rc < 0)
         return rc;
     char *real = real_place(dir);
@@ -94,7 +113,7 @@ static int explicit_place(const char *dir, bool make, char **ret, struct err *er
     const char *network = folder ? index_network_name(folder) : NULL;
     if (network)
         err_set_param(
-            err, -EREMOTE, "index-dir",
+            err, -EREMOTE, option,
             "%s is on %s: the index requires a local file system (LMDB maps it into memory)", dir,
             network);
     rc = !folder ? -ENOMEM : network ? -EREMOTE : 0;
@@ -147,19 +166,15 @@ static bool inside_roots(const struct roots *r, const char *base)
 
 static int try_base(const struct roots *r, const char *base, uint64_t hash, bool make, char **ret)
 {
-    struct err quiet = {0};
     char parent[4096], path[4200];
     if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || index_network_name(base) ||
         inside_roots(r, base))
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());
     snprintf(path, sizeof path, "%s/%016llx", parent, (unsigned long long)hash);
-    int rc = make ? place_make_own(parent, CHOSEN_REFUSED, &quiet)
-                  : may_make_own(parent, CHOSEN_REFUSED, &quiet);
+    int rc = prepare_own(parent, CHOSEN_REFUSED, make, "index-dir", NULL);
     if (rc == 0 && (make || access(parent, F_OK) == 0))
-        rc = make ? place_make_own(path, CHOSEN_REFUSED, &quiet)
-                  : may_make_own(path, CHOSEN_REFUSED, &quiet);
-    err_done(&quiet);
+        rc = prepare_own(path, CHOSEN_REFUSED, make, "index-dir", NULL);
     if (rc == 0 && !(*ret = strdup(path)))
         rc = -ENOMEM;
     return rc;
@@ -185,7 +200,7 @@ static int make_base(const char *base, struct err *err)
     return 0;
 }
 
-static int place_in_base(const char *base, uint64_t hash, bool make, char **ret, struct err *err)
+static int choose_in_base(const char *base, uint64_t hash, bool make, char **ret, struct err *err)
 {
     char *path = NULL;
     struct stat st;
@@ -198,9 +213,7 @@ static int place_in_base(const char *base, uint64_t hash, bool make, char **ret,
             return err_set_param(err, -EPERM, "index-base", "%s is writable by other users", base);
         if (asprintf(&path, "%s/%016llx", base, (unsigned long long)hash) < 0)
             return -ENOMEM;
-        rc = explicit_place(path, make, ret, err);
-        if (rc < 0 && err && err->code) /* it names --index-dir, which was not given */
-            memcpy(err->param, "index-base", sizeof("index-base"));
+        rc = choose_explicit(path, make, "index-base", ret, err);
         free(path);
         return rc;
     }
@@ -225,14 +238,14 @@ int place_choose(const struct roots *r, const struct options *o, bool make, char
                  struct err *err)
 {
     if (o->index_dir)
-        return explicit_place(o->index_dir, make, ret, err);
+        return choose_explicit(o->index_dir, make, "index-dir", ret, err);
     struct buf text = {0};
     for (size_t i = 0; i < r->count; i++)
         buf_printf(&text, "%s=%s\n", r->labels[i], r->paths[i]);
     uint64_t hash = text_hash((struct text){text.data, text.len});
     buf_done(&text);
     if (o->index_base)
-        return place_in_base(o->index_base, hash, make, ret, err);
+        return choose_in_base(o->index_base, hash, make, ret, err);
     const char *bases[] = {getenv("DFTRACERD_INDEX_DIR"),
                            getenv("CACHE_DIRECTORY"),
                            getenv("XDG_CACHE_HOME"),

@@ -12,8 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The path of the socket must fit in sun_path. */
-static int name_both(struct rendezvous *m, const char *dir, const char *index_path, struct err *err)
+bool rendezvous_address(const char *path, struct sockaddr_un *ret)
+{
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof ret->sun_path)
+        return false;
+    memcpy(ret->sun_path, path, strlen(path) + 1);
+    return true;
+}
+
+static int name_files(struct rendezvous *m, const char *dir, const char *index_path,
+                      struct err *err)
 {
     unsigned long long name = text_hash(text_of(index_path));
     struct sockaddr_un a;
@@ -21,19 +30,21 @@ static int name_both(struct rendezvous *m, const char *dir, const char *index_pa
         return m->socket = NULL, -ENOMEM;
     if (asprintf(&m->list, "%s/%016llx.roots", dir, name) < 0)
         return m->list = NULL, -ENOMEM;
-    if (strlen(m->socket) >= sizeof a.sun_path)
+    if (!rendezvous_address(m->socket, &a))
         return err_set(err, -ENAMETOOLONG, "the socket path %s is longer than %zu bytes", m->socket,
                        sizeof a.sun_path - 1);
     return 0;
 }
 
-static int try_place(struct rendezvous *m, const char *dir, const char *index_path, struct err *err)
+static int try_dir(struct rendezvous *m, const char *dir, const char *index_path, struct err *err)
 {
-    int rc = dir[0] == '/' ? place_make_own(dir, 022, err) : -ENOTDIR;
+    if (dir[0] != '/')
+        return err_set(err, -ENOTDIR, "runtime directory %s is not an absolute path", dir);
+    int rc = place_make_own(dir, 022, NULL, err);
     if (rc == 0 && access(dir, W_OK | X_OK) < 0)
-        rc = err_set(err, -errno, "%s: %s", dir, strerror(errno));
+        rc = err_set(err, -errno, "runtime directory %s: %s", dir, strerror(errno));
     if (rc == 0)
-        rc = name_both(m, dir, index_path, err);
+        rc = name_files(m, dir, index_path, err);
     if (rc < 0)
         rendezvous_done(m);
     return rc;
@@ -46,22 +57,30 @@ static bool is_own(const char *dir)
     return stat(dir, &st) == 0 && st.st_uid == geteuid();
 }
 
+void rendezvous_dirs(struct runtime_dirs *ret)
+{
+    const char *chosen = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
+    const size_t size = sizeof ret->paths[0];
+    unsigned uid = (unsigned)geteuid();
+    ret->count = chosen && *chosen ? 1 : 2;
+    if (ret->count == 1)
+        snprintf(ret->paths[0], size, "%s", chosen);
+    else if (session && *session)
+        snprintf(ret->paths[0], size, "%s/dftracerd", session);
+    else
+        snprintf(ret->paths[0], size, "/run/user/%u/dftracerd", uid);
+    snprintf(ret->paths[1], size, "/tmp/dftracerd-%u", uid);
+}
+
 int rendezvous_choose(struct rendezvous *m, const char *index_path, struct err *err)
 {
-    const char *own = getenv("DFTRACERD_RUNTIME_DIR"), *session = getenv("XDG_RUNTIME_DIR");
-    char dir[4096];
-    struct err quiet = {0};
-    int rc = -ENOENT;
-    if (own && *own)
-        return try_place(m, own, index_path, err);
-    if (session && is_own(session) &&
-        (size_t)snprintf(dir, sizeof dir, "%s/dftracerd", session) < sizeof dir)
-        rc = try_place(m, dir, index_path, &quiet);
-    err_done(&quiet);
-    if (rc == 0)
+    const char *session = getenv("XDG_RUNTIME_DIR");
+    struct runtime_dirs dirs;
+    rendezvous_dirs(&dirs);
+    if (dirs.count > 1 && session && is_own(session) &&
+        try_dir(m, dirs.paths[0], index_path, NULL) == 0)
         return 0;
-    snprintf(dir, sizeof dir, "/tmp/dftracerd-%u", (unsigned)geteuid());
-    return try_place(m, dir, index_path, err);
+    return try_dir(m, dirs.paths[dirs.count - 1], index_path, err);
 }
 
 char *rendezvous_path(const struct rendezvous *m, const char *name)
@@ -71,7 +90,7 @@ char *rendezvous_path(const struct rendezvous *m, const char *name)
     int dir = m->list ? (int)(strrchr(m->list, '/') - m->list) : 0;
     if (!m->list || asprintf(&path, "%.*s/%s", dir, m->list, name) < 0)
         return NULL;
-    if (strlen(path) < sizeof a.sun_path)
+    if (rendezvous_address(path, &a))
         return path;
     free(path);
     return NULL;
@@ -128,11 +147,10 @@ static int link_socket(struct rendezvous *m, const char *unix_path)
  * to a starting daemon. */
 static bool is_left_over(const char *sock)
 {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    struct sockaddr_un a;
     struct stat st;
-    if (strlen(sock) >= sizeof a.sun_path)
+    if (!rendezvous_address(sock, &a))
         return false;
-    memcpy(a.sun_path, sock, strlen(sock) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool refused = fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) < 0 &&
                    (errno == ECONNREFUSED || errno == ENOENT);

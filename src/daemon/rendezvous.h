@@ -6,16 +6,31 @@
 
 #include "daemon/roots.h"
 
+#include <limits.h>
+
 struct rendezvous {
     char *socket, *list; /* NAME.sock, NAME.roots; NULL if there is no runtime directory */
     bool linked;         /* NAME.sock is a symlink to the socket of --unix */
     bool listed;         /* NAME.roots was written by this daemon */
 };
-/* Chooses the directory: $DFTRACERD_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dftracerd, else
- * /tmp/dftracerd-<uid>. It is created with mode 0700, and refused if it is a symlink, belongs to
- * another user, or is writable by others. NAME follows from the directory of the index, which no
- * two daemons share. Returns 0, or -EPERM, -ENOTDIR, -ENAMETOOLONG ... with the reason. */
+/* The runtime directories in which clients look for daemons; they may not exist:
+ * $DFTRACERD_RUNTIME_DIR alone, or $XDG_RUNTIME_DIR/dftracerd (/run/user/<uid>/dftracerd if it is
+ * not set) and /tmp/dftracerd-<uid>. The client has the same list: find_runtime_dirs in
+ * src/client/parts/30-daemon.sh. */
+struct runtime_dirs {
+    char paths[2][PATH_MAX + 1]; /* one that is cut off is still too long for the kernel */
+    size_t count;
+};
+void rendezvous_dirs(struct runtime_dirs *ret);
+/* Chooses the first of these directories that can be used; the first of two only if
+ * $XDG_RUNTIME_DIR belongs to the user. It is created with mode 0700, and refused if it is a
+ * symlink, belongs to another user, or is writable by others. NAME follows from the directory of
+ * the index, which no two daemons share. Returns 0, or -EPERM, -ENOTDIR, -ENAMETOOLONG ... with the
+ * reason. */
 int rendezvous_choose(struct rendezvous *m, const char *index_path, struct err *err);
+/* Fills in the address of a socket; returns false if the path is too long for it. */
+struct sockaddr_un;
+bool rendezvous_address(const char *path, struct sockaddr_un *ret);
 /* Returns the path of NAME in the same directory (*new*); NULL without a directory or memory, or if
  * the path would be too long for a socket. */
 char *rendezvous_path(const struct rendezvous *m, const char *name);

@@ -33,10 +33,10 @@ int place_output(const struct roots *r, const char *index_path, const char *dir,
                  struct err *err);
 /* Makes sure that a directory exists and belongs to the user; creates it with mode 0700. Returns
  * -EPERM or -ENOTDIR with the reason if it is a symlink, belongs to another user, or has one of the
- * refused mode bits. */
-int place_make_own(const char *path, mode_t refused, struct err *err);
-/* Returns 0 if the path is a directory of this user with none of the mode bits `refused`, otherwise
- * -ENOTDIR or -EPERM. */
-int place_check_own(const char *path, mode_t refused, struct err *err);
+ * refused mode bits. `option`: the option that chose it, such as "index-dir"; NULL for the runtime
+ * directory. */
+int place_make_own(const char *path, mode_t refused, const char *option, struct err *err);
+/* The same check of an existing directory. `err` may be NULL. */
+int place_check_own(const char *path, mode_t refused, const char *option, struct err *err);
 
 #endif

@@ -156,11 +156,11 @@ static size_t share_of_memory(const struct daemon *d, const char *option, uint64
     return options_given(&d->options, option) || value < max ? value : max;
 }
 
-static int start_http(struct daemon *d, struct err *err)
+static struct http_options http_options_of(struct daemon *d)
 {
     const struct options *o = &d->options;
     struct daemon_site *s = &d->first;
-    struct http_options h = {
+    return (struct http_options){
         .index = s->index,
         .root_labels = (const char *const *)s->roots.labels,
         .root_paths = (const char *const *)s->roots.paths,
@@ -206,6 +206,12 @@ static int start_http(struct daemon *d, struct err *err)
         .build = DFT_BUILD_SUMMARY,
         .log = log_http,
     };
+}
+
+static int start_http(struct daemon *d, struct err *err)
+{
+    const struct http_options h = http_options_of(d);
+    struct daemon_site *s = &d->first;
     struct http *started;
     int rc = http_start(&h, err, &started);
     if (rc < 0)
@@ -217,22 +223,14 @@ static int start_http(struct daemon *d, struct err *err)
     return daemon_open_rendezvous(s, err);
 }
 
-/* Used with --check-only: http_start does its own check. */
-static int may_listen(const struct daemon *d, struct err *err)
+/* Used with --check-only: http_start does its own check. A token file may not exist yet. */
+static int check_listeners(struct daemon *d, struct err *err)
 {
-    const struct options *o = &d->options;
-    const struct http_options h = {
-        .bind = o->bind.items,
-        .bind_count = o->bind.count,
-        .no_tcp = o->no_tcp,
-        .no_auth = o->no_auth,
-        .insecure = o->insecure,
-        .tls = tls_files_texts(&d->tls),
-        .token = d->access_rules.token ? d->access_rules.token
-                                       : o->token_file, /* the file may not exist yet */
-        .admin_token =
-            d->access_rules.admin_token ? d->access_rules.admin_token : o->admin_token_file,
-    };
+    struct http_options h = http_options_of(d);
+    if (!h.token)
+        h.token = d->options.token_file;
+    if (!h.admin_token)
+        h.admin_token = d->options.admin_token_file;
     return http_may_listen(&h, err);
 }
 
@@ -274,7 +272,7 @@ static int prepare_daemon(struct daemon *d, struct err *err)
     if (rc == 0)
         tls_files_log(&d->tls);
     if (rc == 0 && o->check_only)
-        rc = may_listen(d, err);
+        rc = check_listeners(d, err);
     if (rc == 0)
         rc = options_check_unix(o->unix_path, err);
     if (rc == 0)
@@ -350,7 +348,7 @@ static int run_daemon(struct daemon *d)
 }
 
 /* Returns the number of sets of directories; the first one exists even if the start has failed. */
-static size_t daemon_site_all(const struct daemon *d)
+static size_t count_sites(const struct daemon *d)
 {
     size_t n = atomic_load(&d->site_count);
     return n ? n : 1;
@@ -361,20 +359,20 @@ static void stop_daemon(struct daemon *d)
     loop_done(&d->loop);
     join_done(&d->join);
     d->sites[0] = &d->first;
-    for (size_t i = 0; i < daemon_site_all(d); i++)
+    for (size_t i = 0; i < count_sites(d); i++)
         daemon_site_stop_watching(d->sites[i]);
     pthread_mutex_lock(&d->lock);
     struct http *http = d->http;
     d->http = NULL;
     pthread_mutex_unlock(&d->lock);
-    for (size_t i = 0; i < daemon_site_all(d); i++)
+    for (size_t i = 0; i < count_sites(d); i++)
         rendezvous_close(&d->sites[i]->rendezvous);
     if (d->loop.idle) /* clients that have just found this daemon are not rejected */
         http_finish(http, (int)d->options.drain_time_ms);
     http_stop(http, (int)d->options.drain_time_ms, GRACE_MS);
-    for (size_t i = 0; i < daemon_site_all(d); i++)
+    for (size_t i = 0; i < count_sites(d); i++)
         daemon_site_close(d->sites[i]);
-    for (size_t i = 1; i < daemon_site_all(d); i++)
+    for (size_t i = 1; i < count_sites(d); i++)
         free(d->sites[i]);
     index_share_free(d->share);
     access_rules_done(&d->access_rules);

@@ -7,9 +7,7 @@
  * process. Scanners of all indexes take turns and share their memory with the readers
  * (index/ingest/share.c): together they use no more processors and memory than those of one index.
  * A dftracer_server that needs the index of a site for itself has this site ended: its requests
- * finish or are cancelled, then the index is closed (http_end_site).
- *
- */
+ * finish or are cancelled, then the index is closed (http_end_site). */
 #include "daemon/daemon.h"
 
 #include "daemon/log.h"
@@ -75,7 +73,7 @@ static int open_site(struct daemon *d, struct daemon_site *s, struct err *err)
     return rc < 0 ? rc : http_add_site(d->http, &site, err);
 }
 
-/* Adds a site for the directories of the request, whose roots it takes over. */
+/* Adds a site for the directories of the request; request->roots are *stolen*. */
 static int add_site(struct daemon *d, struct join_request *request, struct err *err)
 {
     size_t count = atomic_load(&d->site_count);

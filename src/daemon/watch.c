@@ -1,10 +1,10 @@
-/* watch.c - walks the roots, and between walks checks the files that inotify reports. Only regular
+/* watch.c - scans the roots, and between scans checks the files that inotify reports. Only regular
  * files count, and symlinks that lead to one inside the same root. A directory that cannot be
  * listed is not treated as empty: its files stay, and answers are marked incomplete. */
 #include "daemon/watch.h"
 
 #include "daemon/log.h"
-#include "daemon/watch_notify.h"
+#include "daemon/watch_hints.h"
 
 #include "dftracerd/failpoint.h"
 #include "dftracerd/vec.h"
@@ -22,14 +22,13 @@
 
 #define DEPTH_MAX 64
 #define DEAD_NAMES_MAX 4096
-#define LOGGED_MAX 100 /* maximum number of unreadable directories that one walk logs */
+#define LOGGED_MAX 100 /* maximum number of unreadable directories that one scan logs */
 /* a burst of changes is handled once */
 #define DEBOUNCE_NS 50000000ll
 /* interval for files that change all the time: each check reads their last chunk */
-#define HINTS_NS 250000000ll
-#define LOOK_NS 2000000000ll /* a client that waits for a scan does not wait for a longer walk */
-/* walks may take 1/20 of the time */
-#define WALK_SHARE 20
+#define CHECK_NS 250000000ll
+#define QUICK_SCAN_NS 2000000000ll /* a waiting client causes no scan that takes longer */
+#define SCAN_SHARE 20              /* scans may take 1/20 of the time */
 
 struct watch {
     struct index *index;
@@ -38,21 +37,22 @@ struct watch {
     VEC(uint32_t) seen;   /* by id of the name: last round in which it was found */
     uint32_t round;
     bool listed;
-    struct intern *closed; /* unreadable directories: files below them are not considered gone */
-    struct intern *closed_before; /* during a walk: those of the previous walk */
-    uint32_t logged;              /* number of them that this walk has logged */
-    bool cut;                     /* descriptors or memory were short: no file is considered gone */
-    bool cut_logged;              /* `cut` was logged */
+    struct intern
+        *unreadable; /* unreadable directories: files below them are not considered gone */
+    struct intern *unreadable_before; /* during a scan: those of the previous scan */
+    uint32_t logged;                  /* number of them that this scan has logged */
+    bool incomplete;        /* descriptors or memory were short: no file is considered gone */
+    bool incomplete_logged; /* `incomplete` was logged */
     dev_t device[OPTIONS_LIST_MAX];
     bool network[OPTIONS_LIST_MAX]; /* inotify does not report changes by other hosts */
     bool limited;                   /* the limit of watches was reached, and logged */
-    bool deep;                      /* a directory was too deep, and logged */
-    struct notify *notify;          /* NULL if inotify is not available */
+    bool depth_logged;              /* a directory was too depth_logged, and logged */
+    struct hints *hints;            /* NULL if inotify is not available */
     int wake_fd;
-    atomic_bool requested;     /* a scan was requested */
-    _Atomic int64_t looked_ns; /* start of the last completed scan */
-    void (*on_look)(void *arg);
-    void *on_look_arg;
+    atomic_bool requested;      /* a scan was requested */
+    _Atomic int64_t scanned_ns; /* start of the last completed scan */
+    void (*on_scan)(void *arg);
+    void *on_scan_arg;
 };
 
 static bool is_trace_name(const char *name)
@@ -64,14 +64,14 @@ static bool is_trace_name(const char *name)
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret)
 {
     struct watch *w = calloc(1, sizeof *w);
-    if (!w || !(w->names = intern_new()) || !(w->closed = intern_new())) {
+    if (!w || !(w->names = intern_new()) || !(w->unreadable = intern_new())) {
         intern_free(w ? w->names : NULL);
         return free(w), -ENOMEM;
     }
     w->index = ix;
     w->roots = roots;
     w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int rc = w->wake_fd < 0 ? -errno : notify_new(is_trace_name, &w->notify);
+    int rc = w->wake_fd < 0 ? -errno : hints_new(is_trace_name, &w->hints);
     if (rc < 0)
         log_line(LOG_LEVEL_WARNING, "no_inotify error=\"%s\"", err_text(rc));
     *ret = w;
@@ -82,16 +82,16 @@ void watch_free(struct watch *w)
 {
     if (!w)
         return;
-    notify_free(w->notify);
+    hints_free(w->hints);
     if (w->wake_fd >= 0)
         close(w->wake_fd);
     intern_free(w->names);
-    intern_free(w->closed);
+    intern_free(w->unreadable);
     vec_done(&w->seen);
     free(w);
 }
 
-static int note_seen(struct watch *w, const char *name)
+static int record_seen(struct watch *w, const char *name)
 {
     /* first, so that every name has a round even if memory is short */
     int rc = vec_extend(&w->seen, (size_t)intern_count(w->names) + 1);
@@ -127,28 +127,28 @@ static bool is_of_file_system(const char *name)
 
 /* A directory below the root that has vanished is gone. Any other error leaves open what is below
  * it. */
-static void note_unreadable(struct watch *w, size_t root, const char *path, const char *name,
-                            int error)
+static void record_unreadable(struct watch *w, size_t root, const char *path, const char *name,
+                              int error)
 {
     bool is_root = strcmp(name, w->roots->labels[root]) == 0;
-    uint32_t before = intern_count(w->closed);
+    uint32_t before = intern_count(w->unreadable);
     if (!is_root && (error == ENOENT || error == ENOTDIR))
         return;
     if (!is_root && error == EACCES && is_of_file_system(name))
         return;
-    if (is_shortage(error) || intern_add(w->closed, text_of(name)) < 0) {
-        /* The error concerns this process, not the directory, and is valid for this walk only. */
-        w->cut = true;
-        if (!w->cut_logged)
+    if (is_shortage(error) || intern_add(w->unreadable, text_of(name)) < 0) {
+        /* The error concerns this process, not the directory, and is valid for this scan only. */
+        w->incomplete = true;
+        if (!w->incomplete_logged)
             log_line(
                 LOG_LEVEL_WARNING,
                 "scan_incomplete path=%s error=\"%s\" effect=\"no file is treated as deleted\"",
                 path, strerror(is_shortage(error) ? error : ENOMEM));
-        w->cut_logged = true;
+        w->incomplete_logged = true;
         return;
     }
-    bool known = w->closed_before && intern_find(w->closed_before, text_of(name)) >= 0;
-    if (intern_count(w->closed) == before || known || w->logged++ > LOGGED_MAX)
+    bool known = w->unreadable_before && intern_find(w->unreadable_before, text_of(name)) >= 0;
+    if (intern_count(w->unreadable) == before || known || w->logged++ > LOGGED_MAX)
         return;
     if (w->logged <= LOGGED_MAX)
         log_line(LOG_LEVEL_WARNING, "directory_unreadable path=%s error=\"%s\"", path,
@@ -159,23 +159,23 @@ static void note_unreadable(struct watch *w, size_t root, const char *path, cons
 }
 
 /* Returns whether the name is an unreadable directory or below one. */
-static bool is_closed(const struct watch *w, struct text name)
+static bool is_unreadable(const struct watch *w, struct text name)
 {
-    if (intern_count(w->closed) == 0)
+    if (intern_count(w->unreadable) == 0)
         return false;
-    bool found = intern_find(w->closed, TEXT("")) >= 0 || intern_find(w->closed, name) >= 0;
+    bool found = intern_find(w->unreadable, TEXT("")) >= 0 || intern_find(w->unreadable, name) >= 0;
     for (size_t i = 0; i < name.len && !found; i++)
-        found = name.ptr[i] == '/' && intern_find(w->closed, (struct text){name.ptr, i}) >= 0;
+        found = name.ptr[i] == '/' && intern_find(w->unreadable, (struct text){name.ptr, i}) >= 0;
     return found;
 }
 
 static int report_unreadable(struct watch *w)
 {
-    uint32_t count = intern_count(w->closed), n = 0;
+    uint32_t count = intern_count(w->unreadable), n = 0;
     char **dirs = calloc(count + 1ul, sizeof *dirs);
     int rc = dirs ? 0 : -ENOMEM;
     for (; dirs && n < count; n++) {
-        struct text name = intern_text(w->closed, n);
+        struct text name = intern_text(w->unreadable, n);
         if (!(dirs[n] = strndup(name.ptr, name.len)))
             break;
     }
@@ -187,9 +187,9 @@ static int report_unreadable(struct watch *w)
     return rc;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------- */
+/* ---- the scan -------------------------------------------------------------------------------- */
 
-static void walk_directory(struct watch *w, size_t root, const char *path, const char *name,
+static void scan_directory(struct watch *w, size_t root, const char *path, const char *name,
                            unsigned depth, atomic_bool *stop);
 
 /* Handles one entry. Returns 0, or the errno if it is unknown what the entry is. */
@@ -204,13 +204,13 @@ static int visit_entry(struct watch *w, size_t root, const char *path, const cha
         return 0;
     /* A linked directory is read at its real path; following the link would count it twice. */
     if (S_ISDIR(st.st_mode) && !link) {
-        walk_directory(w, root, path, name, depth + 1, stop);
+        scan_directory(w, root, path, name, depth + 1, stop);
         return 0;
     }
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     if (!S_ISREG(st.st_mode) || !is_trace_name(base))
         return 0;
-    if (note_seen(w, name) == 0)
+    if (record_seen(w, name) == 0)
         index_offer(w->index, name, path);
     return 0;
 }
@@ -219,9 +219,9 @@ static int visit_entry(struct watch *w, size_t root, const char *path, const cha
 static void watch_directory(struct watch *w, size_t root, const char *path, const char *name,
                             unsigned depth)
 {
-    if (!w->notify || w->network[root] || w->limited)
+    if (!w->hints || w->network[root] || w->limited)
         return;
-    int rc = notify_add(w->notify, root, path, name, depth);
+    int rc = hints_watch(w->hints, root, path, name, depth);
     if (rc != -ENOSPC && rc != -ENOMEM)
         return;
     w->limited = true;
@@ -235,13 +235,13 @@ static bool is_too_deep(struct watch *w, const char *path, unsigned depth)
 {
     if (depth <= DEPTH_MAX)
         return false;
-    if (!w->deep)
+    if (!w->depth_logged)
         log_line(LOG_LEVEL_WARNING, "directory_too_deep path=%s effect=\"it is not scanned\"",
                  path);
-    return w->deep = true;
+    return w->depth_logged = true;
 }
 
-static void walk_directory(struct watch *w, size_t root, const char *path, const char *name,
+static void scan_directory(struct watch *w, size_t root, const char *path, const char *name,
                            unsigned depth, atomic_bool *stop)
 {
     if (is_too_deep(w, path, depth) || atomic_load(stop))
@@ -249,7 +249,7 @@ static void walk_directory(struct watch *w, size_t root, const char *path, const
     watch_directory(w, root, path, name, depth);
     DIR *d = opendir(path);
     if (!d) {
-        note_unreadable(w, root, path, name, errno);
+        record_unreadable(w, root, path, name, errno);
         return;
     }
     char below[PATH_MAX], below_name[PATH_MAX];
@@ -266,12 +266,12 @@ static void walk_directory(struct watch *w, size_t root, const char *path, const
         /* If a mount does not respond, it is unreadable itself; otherwise this directory does not
          * allow access to its entries. */
         if (error && error != EACCES && e->d_type == DT_DIR)
-            note_unreadable(w, root, below, below_name, error);
+            record_unreadable(w, root, below, below_name, error);
         else if (error && (e->d_type != DT_REG || is_trace_name(e->d_name)))
-            note_unreadable(w, root, path, name, error);
+            record_unreadable(w, root, path, name, error);
     }
     if (!e && errno)
-        note_unreadable(w, root, path, name, errno);
+        record_unreadable(w, root, path, name, errno);
     closedir(d);
 }
 
@@ -299,7 +299,7 @@ static void forget_gone(struct watch *w)
         struct text t = intern_text(w->names, id);
         if (w->seen.at[id] + 1 != w->round)
             continue;
-        if (w->cut || is_closed(w, t)) {
+        if (w->incomplete || is_unreadable(w, t)) {
             w->seen.at[id] =
                 w->round; /* considered present until the directory can be read again */
             continue;
@@ -313,7 +313,8 @@ static void forget_gone(struct watch *w)
 static void forget_unseen(struct watch *w, const struct index_file *f)
 {
     int64_t id = intern_find(w->names, text_of(f->name));
-    if ((id < 0 || w->seen.at[id] != w->round) && !w->cut && !is_closed(w, text_of(f->name)))
+    if ((id < 0 || w->seen.at[id] != w->round) && !w->incomplete &&
+        !is_unreadable(w, text_of(f->name)))
         forget_file(w, f->name);
 }
 
@@ -369,23 +370,23 @@ static void scan_root(struct watch *w, size_t root, atomic_bool *stop)
 {
     const char *path = w->roots->paths[root], *label = w->roots->labels[root];
     if (is_unmounted(w, root)) {
-        note_unreadable(w, root, path, label, ENODEV);
+        record_unreadable(w, root, path, label, ENODEV);
         return;
     }
-    walk_directory(w, root, path, label, 0, stop);
-    /* the root was moved away during the walk, which then found nothing */
+    scan_directory(w, root, path, label, 0, stop);
+    /* the root was moved away during the scan, which then found nothing */
     if (access(path, F_OK) < 0)
-        note_unreadable(w, root, path, label, errno);
+        record_unreadable(w, root, path, label, errno);
 }
 
 /* Logs directories that can be read again. Those that are gone show in their files. */
 static void log_readable(struct watch *w)
 {
-    for (uint32_t i = 0; i < intern_count(w->closed_before); i++) {
-        struct text name = intern_text(w->closed_before, i);
+    for (uint32_t i = 0; i < intern_count(w->unreadable_before); i++) {
+        struct text name = intern_text(w->unreadable_before, i);
         size_t root = root_of(w, name), n = strlen(w->roots->labels[root]);
         char path[2 * PATH_MAX];
-        if (is_closed(w, name) || w->logged > LOGGED_MAX)
+        if (is_unreadable(w, name) || w->logged > LOGGED_MAX)
             continue;
         n += n > 0 && n < name.len; /* the label and its slash */
         snprintf(path, sizeof path, "%s%s%.*s", w->roots->paths[root], n < name.len ? "/" : "",
@@ -398,36 +399,36 @@ static void log_readable(struct watch *w)
 }
 
 /* Returns false if it must be repeated: no memory, or `stop`. */
-static bool scan_roots(struct watch *w, struct intern *closed, atomic_bool *stop)
+static bool scan_roots(struct watch *w, struct intern *unreadable, atomic_bool *stop)
 {
-    w->closed_before = w->closed;
-    w->closed = closed;
+    w->unreadable_before = w->unreadable;
+    w->unreadable = unreadable;
     w->logged = 0;
-    w->cut = false;
+    w->incomplete = false;
     for (size_t i = 0; i < w->roots->count; i++)
         scan_root(w, i, stop);
     bool whole = !atomic_load(stop);
-    if (whole && !w->cut)
+    if (whole && !w->incomplete)
         log_readable(w);
-    intern_free(w->closed_before);
-    w->closed_before = NULL;
+    intern_free(w->unreadable_before);
+    w->unreadable_before = NULL;
     return whole && report_unreadable(w) == 0;
 }
 
 int watch_scan(struct watch *w, atomic_bool *stop)
 {
-    struct intern *closed = intern_new();
-    if (!closed)
+    struct intern *unreadable = intern_new();
+    if (!unreadable)
         return -ENOMEM;
     w->round++;
-    if (!scan_roots(w, closed, stop))
-        w->cut = true;
+    if (!scan_roots(w, unreadable, stop))
+        w->incomplete = true;
     if (atomic_load(stop))
         return ERR_CANCELLED;
     failpoint("watch.walked");
     forget_gone(w);
     /* The catalog may have files of an earlier process that have vanished since, and were never
-     * seen. They are checked with every walk, because a root may not exist at first, and a
+     * seen. They are checked with every scan, because a root may not exist at first, and a
      * duplicate shows only when the other file is gone. */
     struct snapshot *s = index_snapshot(w->index);
     for (uint32_t i = 0; i < snapshot_file_count(s); i++)
@@ -437,18 +438,18 @@ int watch_scan(struct watch *w, atomic_bool *stop)
         forget_unseen(w, snapshot_archive(s, i));
     snapshot_release(s);
     drop_dead_names(w);
-    w->cut_logged &= w->cut;
-    if (!w->listed && !w->cut) {
+    w->incomplete_logged &= w->incomplete;
+    if (!w->listed && !w->incomplete) {
         index_listed(w->index);
         w->listed = true;
     }
     return 0;
 }
 
-/* ---- between walks --------------------------------------------------------------------------- */
+/* ---- between scans --------------------------------------------------------------------------- */
 
 /* Checks one reported name. Returns false if more than this name may be gone. */
-static bool check_hint(struct watch *w, const struct notify_hint *h, atomic_bool *stop)
+static bool check_hint(struct watch *w, const struct hint *h, atomic_bool *stop)
 {
     struct stat st;
     if (lstat(h->path, &st) == 0) {
@@ -467,10 +468,10 @@ static bool check_hint(struct watch *w, const struct notify_hint *h, atomic_bool
     return true;
 }
 
-static void wait_for_news(struct watch *w, int64_t until_ns)
+static void wait_for_events(struct watch *w, int64_t until_ns)
 {
     struct pollfd fds[] = {{.fd = w->wake_fd, .events = POLLIN},
-                           {.fd = w->notify ? notify_fd(w->notify) : -1, .events = POLLIN}};
+                           {.fd = w->hints ? hints_fd(w->hints) : -1, .events = POLLIN}};
     int64_t ms = (until_ns - clock_mono_ns() + 999999) / 1000000;
     uint64_t ignored;
     poll(fds, 2, ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int)ms);
@@ -479,87 +480,87 @@ static void wait_for_news(struct watch *w, int64_t until_ns)
 }
 
 struct schedule {
-    int64_t rescan_ns, next_walk, took;
-    int64_t hints_at, hints_done;
+    int64_t rescan_ns, next_scan_ns, took_ns;
+    int64_t check_at_ns, checked_ns;
 };
 
-/* Walks the roots. The longer a walk takes, the later the next one begins. */
-static void walk_roots(struct watch *w, struct schedule *s, atomic_bool *stop)
+/* Scans the roots. The longer a scan takes, the later the next one begins. */
+static void run_scan(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
     int64_t begin = clock_mono_ns();
     watch_scan(w, stop);
-    s->took = clock_mono_ns() - begin;
-    int64_t rest = s->took * (WALK_SHARE - 1);
-    s->next_walk = begin + s->took + (rest > s->rescan_ns ? rest : s->rescan_ns);
+    s->took_ns = clock_mono_ns() - begin;
+    int64_t rest = s->took_ns * (SCAN_SHARE - 1);
+    s->next_scan_ns = begin + s->took_ns + (rest > s->rescan_ns ? rest : s->rescan_ns);
 }
 
-/* Checks the names that inotify has reported. Returns false if all roots must be walked. */
-static bool follow_hints(struct watch *w, struct schedule *s, atomic_bool *stop)
+/* Checks the names that inotify has reported. Returns false if all roots must be scanned. */
+static bool check_hints(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
-    uint32_t closed = intern_count(w->closed);
-    s->hints_at = INT64_MAX;
-    s->hints_done = clock_mono_ns();
-    const struct notify_hint *list;
-    size_t n = notify_hints(w->notify, &list);
-    bool enough = !notify_lost(w->notify);
+    uint32_t unreadable = intern_count(w->unreadable);
+    s->check_at_ns = INT64_MAX;
+    s->checked_ns = clock_mono_ns();
+    const struct hint *list;
+    size_t n = hints_list(w->hints, &list);
+    bool enough = !hints_lost(w->hints);
     for (size_t i = 0; i < n && enough && !atomic_load(stop); i++)
         enough = check_hint(w, &list[i], stop);
-    notify_clear(w->notify);
-    return (intern_count(w->closed) == closed || report_unreadable(w) == 0) && enough;
+    hints_clear(w->hints);
+    return (intern_count(w->unreadable) == unreadable || report_unreadable(w) == 0) && enough;
 }
 
 /* Scans without delay, for a waiting client. Pending events of inotify are read first. */
 static void scan_now(struct watch *w, struct schedule *s, atomic_bool *stop)
 {
-    bool enough = w->notify && !w->limited;
-    if (w->notify)
-        notify_read(w->notify);
+    bool enough = w->hints && !w->limited;
+    if (w->hints)
+        hints_read(w->hints);
     for (size_t i = 0; i < w->roots->count && enough; i++)
         enough = !w->network[i];
-    enough = enough && follow_hints(w, s, stop);
-    if (!enough && s->took < LOOK_NS)
-        walk_roots(w, s, stop);
+    enough = enough && check_hints(w, s, stop);
+    if (!enough && s->took_ns < QUICK_SCAN_NS)
+        run_scan(w, s, stop);
 }
 
 void watch_run(struct watch *w, uint64_t rescan_ms, atomic_bool *stop)
 {
-    struct schedule s = {.rescan_ns = (int64_t)rescan_ms * 1000000, .hints_at = INT64_MAX};
+    struct schedule s = {.rescan_ns = (int64_t)rescan_ms * 1000000, .check_at_ns = INT64_MAX};
     while (!atomic_load(stop)) {
         bool requested = atomic_exchange(&w->requested, false);
         int64_t now = clock_mono_ns();
-        if (now >= s.next_walk)
-            walk_roots(w, &s, stop);
+        if (now >= s.next_scan_ns)
+            run_scan(w, &s, stop);
         else if (requested)
             scan_now(w, &s, stop);
-        else if (now < s.hints_at)
-            wait_for_news(w, s.hints_at < s.next_walk ? s.hints_at : s.next_walk);
-        else if (!follow_hints(w, &s, stop) && now + 3 * s.took < s.next_walk)
-            s.next_walk = now + 3 * s.took;
+        else if (now < s.check_at_ns)
+            wait_for_events(w, s.check_at_ns < s.next_scan_ns ? s.check_at_ns : s.next_scan_ns);
+        else if (!check_hints(w, &s, stop) && now + 3 * s.took_ns < s.next_scan_ns)
+            s.next_scan_ns = now + 3 * s.took_ns;
         if (requested) {
-            atomic_store(&w->looked_ns, now);
-            if (w->on_look)
-                w->on_look(w->on_look_arg);
+            atomic_store(&w->scanned_ns, now);
+            if (w->on_scan)
+                w->on_scan(w->on_scan_arg);
         }
-        if (w->notify && notify_read(w->notify) && s.hints_at == INT64_MAX) {
-            int64_t after = s.hints_done + HINTS_NS, settled = clock_mono_ns() + DEBOUNCE_NS;
-            s.hints_at = after > settled ? after : settled;
+        if (w->hints && hints_read(w->hints) && s.check_at_ns == INT64_MAX) {
+            int64_t after = s.checked_ns + CHECK_NS, settled = clock_mono_ns() + DEBOUNCE_NS;
+            s.check_at_ns = after > settled ? after : settled;
         }
     }
 }
 
-bool watch_looked(struct watch *w, int64_t since_ns)
+bool watch_scanned_since(struct watch *w, int64_t since_ns)
 {
-    if (atomic_load(&w->looked_ns) >= since_ns)
+    if (atomic_load(&w->scanned_ns) >= since_ns)
         return true;
     atomic_store(&w->requested, true);
     watch_wake(w);
     return false;
 }
 
-void watch_on_look(struct watch *w, void (*call)(void *arg), void *arg)
+void watch_on_scan(struct watch *w, void (*call)(void *arg), void *arg)
 {
-    w->on_look = call;
-    w->on_look_arg = arg;
+    w->on_scan = call;
+    w->on_scan_arg = arg;
 }
 
 void watch_wake(struct watch *w)

@@ -19,8 +19,6 @@ static int choose_place(struct daemon_site *s, const struct options *o, unsigned
     char *place = NULL;
     (void)arg;
     int rc = place_choose(&s->roots, o, true, &place, err);
-
-    rc = rc ? rc : place_make_own(place, 022, err);
     if (rc == 0) {
         buf_printf(&path, "%s/rank-%u", place, rank);
         s->index_path = buf_steal(&path, NULL);

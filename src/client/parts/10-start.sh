@@ -57,7 +57,7 @@ die() {
     exit 1
 }
 
-wrong() {
+usage_error() {
     printf 'dftracerctl: %s\nTry: dftracerctl %s--help\n' "$1" "${command:+$command }" >&2
     exit 2
 }

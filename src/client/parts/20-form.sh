@@ -45,8 +45,8 @@ resolve() {
     fi
 }
 
-# choose NAME PATH DIRECTORY: a path to send, in a directory that the daemon must serve.
-choose() {
+# select_path NAME PATH DIRECTORY: a path to send, in a directory that the daemon must serve.
+select_path() {
     escape "$2"
     where="$where${newline}data-urlencode = \"$1=$escaped\""
     escape "$3"
@@ -56,11 +56,11 @@ choose() {
 add_directory() {
     [ -d "$1/" ] || die "no such directory: $1"
     case $1 in /*) resolve "$1" ;; *) resolve "./$1" ;; esac
-    choose dir "$path" "$path"
+    select_path dir "$path" "$path"
 }
 
 # A file, or one in an archive.
-is_there() {
+is_path() {
     inside=$1
     while ! [ -e "$inside" ]; do
         case $inside in */*) inside=${inside%/*} ;; *) return 1 ;; esac
@@ -79,9 +79,9 @@ add_file() {
     resolve "$folder/"
     case $1,$path in
     *[*?[]*,/?*) ;;
-    *) is_there "$1" || missing=$1 ;;
+    *) is_path "$1" || missing=$1 ;;
     esac
-    choose file "${path%/}$rest" "$path"
+    select_path file "${path%/}$rest" "$path"
 }
 
 # add_side NAME PATH: $where has it indexed, $fields compares it.

@@ -16,24 +16,24 @@ find_daemon() {
     [ -n "$program" ] || find_program dftracerd
 }
 
-# $uid, and $places: the runtime directories. Linux tells the user without a further process.
-name_places() {
+# $uid, and $runtime_dirs, as rendezvous_dirs in src/daemon/rendezvous.c. On Linux no further process is needed for the user.
+find_runtime_dirs() {
     uid=
     while IFS=' 	' read -r key _ uid _ && [ "$key" != Uid: ]; do
         uid=
     done 2>/dev/null </proc/self/status
     uid=${uid:-$(id -u)}
-    places=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}
-    case $places in -*) places=./$places ;; esac # for find
+    runtime_dirs=${DFTRACERD_RUNTIME_DIR:-${XDG_RUNTIME_DIR:-/run/user/$uid}/dftracerd$newline/tmp/dftracerd-$uid}
+    case $runtime_dirs in -*) runtime_dirs=./$runtime_dirs ;; esac # for find
 }
 
-# Becomes find, which prints those of the directories into which nobody else can put a socket.
-ours() {
+# Becomes find, which prints those of the directories that no other user can write to.
+own_directories() {
     exec find "$@" -prune -type d -user "$uid" ! -perm -020 ! -perm -002 2>/dev/null
 }
 
-# Whether the daemon with this list of roots serves all of $needs; $fit: the longer the roots, the better.
-fits() {
+# Returns whether the daemon with this list of roots serves all of $needs; $fit: the longer the roots, the better.
+serves_needs() {
     fit=0
     for need in $needs; do
         length=
@@ -52,19 +52,19 @@ dead='' socket=''
 find_socket() {
     best=-1 socket=
     # shellcheck disable=SC2086 # a line each
-    for place in $(ours $places); do
+    for place in $(own_directories $runtime_dirs); do
         set +f
         for list in "$place"/*.roots; do
             case $dead in *"$list"*) continue ;; esac
-            fits "$list" && [ -r "$list" ] && [ "$fit" -gt "$best" ] && best=$fit socket=${list%.roots}.sock
+            serves_needs "$list" && [ -r "$list" ] && [ "$fit" -gt "$best" ] && best=$fit socket=${list%.roots}.sock
         done
         set -f
     done
     [ "$best" -ge 0 ]
 }
 
-# labelled DIRECTORY LINES: $root, the directory with a label if there are several.
-labelled() {
+# label_root DIRECTORY LINES: $root, the directory with a label if there are several.
+label_root() {
     root=$1
     [ "${2#*"$newline"}" = '' ] || root=$(printf '%s' "${1#/}" | tr '/=' '__')=$1
 }
@@ -84,17 +84,17 @@ start_daemon() {
         roots=$roots$need$newline
     done
     set -- --config /dev/null --no-tcp --on-demand --background --join --log-level error
-    for place in $places; do # an empty directory, for what needs a daemon but no traces
+    for place in $runtime_dirs; do # an empty directory, for what needs a daemon but no traces
         [ -z "$roots" ] || break
         mkdir -m 700 -- "$place" 2>/dev/null
-        [ -n "$(ours "$place")" ] || continue
+        [ -n "$(own_directories "$place")" ] || continue
         mkdir -m 700 -- "$place/none" 2>/dev/null
         escape "$place/none"
         roots=$escaped
     done
     for need in $roots; do
         need=$(printf '%b.' "$(printf '%s\n' "$need" | sed 's/\\"/"/g')")
-        labelled "${need%.}" "$roots"
+        label_root "${need%.}" "$roots"
         set -- "$@" --directory "$root"
     done
     [ -z "$index_dir" ] || set -- "$@" --index-base "$index_dir"
@@ -104,7 +104,7 @@ start_daemon() {
 
 # $socket of a daemon for $needs. Of two clients that start one at once, the other one's serves for both.
 tries=0 reached='' started=''
-reach() {
+reach_daemon() {
     until find_socket; do
         start_daemon
         case $? in

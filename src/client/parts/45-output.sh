@@ -24,12 +24,12 @@ close_target() {
     part=
 }
 
-# ask_into FILE ENDPOINT ...
-ask_into() {
+# write_answer FILE ENDPOINT ...
+write_answer() {
     open_target "$1"
     shift
     case $command in merge | pgzip) watch show_writing ;; esac
-    ask "$@" >"${part:-$target}"
+    send_request "$@" >"${part:-$target}"
     unwatch
     close_target
 }
@@ -37,8 +37,8 @@ ask_into() {
 # deliver ENDPOINT ...: to the file $output or standard output.
 deliver() {
     case $output in
-    '' | -) ask "$@" ;;
-    *) ask_into "$output" "$@" ;;
+    '' | -) send_request "$@" ;;
+    *) write_answer "$output" "$@" ;;
     esac
 }
 

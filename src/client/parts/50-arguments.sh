@@ -19,10 +19,10 @@ find_command() {
         esac
     done
     name=$command command=
-    wrong "unknown command $name"
+    usage_error "unknown command $name"
 }
 while [ -z "$command" ]; do
-    case ${1-},$# in --url,1 | --unix-socket,1) wrong "$1 requires an argument" ;; esac
+    case ${1-},$# in --url,1 | --unix-socket,1) usage_error "$1 requires an argument" ;; esac
     case ${1-} in
     --url) url=$2; shift 2 ;;
     --unix-socket) socket=$2; shift 2 ;;
@@ -57,28 +57,28 @@ compress='' level='' config='' fail_on='' color='' inputs='' pattern='' trace=''
 gzip_only='' delete='' members='' build='' file='' event_format='' passed='' aside='' facts='' request='' app=app start=-1 end=-1 mode=bytes
 directories='' config_file='' # of doctor
 
-take_operand() {
+parse_operand() {
     case ${following:+more}$operands in
-    more*) act "$following" "$1" ;;
+    more*) apply_option "$following" "$1" ;;
     FILE)
-        [ -z "$where" ] || wrong "unexpected argument $1"
+        [ -z "$where" ] || usage_error "unexpected argument $1"
         file=$1
         add_file "$1" ;;
     INPUT*) # seen when --pattern and -r are known
-        is_there "$1" || die "no such file or directory: $1"
+        is_path "$1" || die "no such file or directory: $1"
         inputs=$inputs$1$newline ;;
     PATH*) # and then parameters. curl would read a file for a name with an @
         [ -n "$request" ] || { request=${1#/} && return; }
         name=${1%%=*}
         [ "$name" != "$1" ] || name=
-        case $name in '' | *[!A-Za-z0-9_.-]*) wrong "$1: expected NAME=VALUE" ;; esac
+        case $name in '' | *[!A-Za-z0-9_.-]*) usage_error "$1: expected NAME=VALUE" ;; esac
         add "$name" "${1#*=}" ;;
-    *) wrong "unexpected argument $1" ;;
+    *) usage_error "unexpected argument $1" ;;
     esac
 }
 
-# act ACTION VALUE: what the table says of an option.
-act() {
+# apply_option ACTION VALUE: what the table says of an option.
+apply_option() {
     name=${1#*:}
     case $1 in
     field:*=*) add "${name%%=*}" "${name#*=}" ;;
@@ -93,8 +93,8 @@ act() {
     esac
 }
 
-# take_option NAME [VALUE] ...: $taken arguments are used up. $following: the action of further values.
-take_option() {
+# parse_option NAME [VALUE] ...: $taken arguments are used up. $following: the action of further values.
+parse_option() {
     row=
     for line in $rows; do
         case $line in "$1 "* | "- $1 "* | -?" $1 "*) row=${line#* -} && break ;; esac
@@ -105,21 +105,21 @@ take_option() {
     action=${action%% *}
     taken=2 following=
     case $argument in
-    '') wrong "unknown option $1" ;;
+    '') usage_error "unknown option $1" ;;
     -) taken=1 ;;
     '['*) # the value may be left out
         case ${2-} in true | false) ;; *) set -- "$1" true && taken=1 ;; esac ;;
     *)
-        [ $# -ge 2 ] || wrong "$1 requires an argument"
+        [ $# -ge 2 ] || usage_error "$1 requires an argument"
         case $argument in *...) following=$action ;; esac ;;
     esac
     case $argument,${2-} in
     COUNT,0 | BYTES,0) die "$1 must not be 0" ;;
     N,-1) ;;
-    N, | COUNT, | N,*[!0-9]* | COUNT,*[!0-9]*) wrong "$1 ${2-}: not a number" ;;
+    N, | COUNT, | N,*[!0-9]* | COUNT,*[!0-9]*) usage_error "$1 ${2-}: not a number" ;;
     -,*) set -- "$1" '' ;;
     esac
-    act "$action" "$2"
+    apply_option "$action" "$2"
 }
 
 literal='' following=''
@@ -130,7 +130,7 @@ while [ $# -gt 0 ]; do
         option=${1%%=*} value=${1#*=}
         shift
         set -- "$option" "$value" "$@" ;;
-    -?*) take_option "$@"; shift "$taken" ;;
-    *) take_operand "$1"; shift ;;
+    -?*) parse_option "$@"; shift "$taken" ;;
+    *) parse_operand "$1"; shift ;;
     esac
 done

@@ -45,8 +45,8 @@ part_of_text() {
     esac
 }
 
-# through COMMAND...: the text through a command, which may end before it; stops where not all of it can be read.
-through() {
+# pipe_text COMMAND...: the text through a command, which may end before it; stops where not all of it can be read.
+pipe_text() {
     exec 4>&1
     outcome=$({ { text_of_file || case $? in 1 | [3-9] | ??) printf bad >&3 ;; 2) [ "$kind" = gzip ] || printf bad >&3 ;; esac; } | "$@" >&4; } 3>&1)
     exec 4>&-
@@ -61,7 +61,7 @@ read_here() {
     start=$(printf %s "$start" | sed 's/^0*\([0-9]\)/\1/') end=$(printf %s "$end" | sed 's/^0*\([0-9]\)/\1/') # else they are octal
     [ "$start" != -1 ] || start=0
     [ "$end" = -1 ] || [ "$end" -ge "$start" ] || die "--end $end is before --start $start"
-    through part_of_text
+    pipe_text part_of_text
 }
 
 # describe_gzip PATH INDEX BYTES LINES CHECKPOINTS: a file that is no archive, as dftracer_tar has it.
@@ -74,7 +74,7 @@ describe_gzip() {
 }
 
 describe_here() {
-    counts=$(through wc -lc) || exit 1
+    counts=$(pipe_text wc -lc) || exit 1
     counts=$(printf '%s\n' "$counts" | sed 's/^ *\([0-9]*\)  *\([0-9]*\).*/\1 \2/')
     describe_gzip "${path%/}$rest" none "${counts#* }" "${counts% *}" 0
 }

@@ -15,7 +15,7 @@ select_traces() {
     comparator,*'"baseline='*'"variant='* | comparator,*'"variant='*'"baseline='* | comparator,*'"config='*) ;;
     comparator,*) die "--baseline and --variant are required, or --config" ;;
     replay,,*) die "INPUT is required: trace files or directories" ;;
-    call_tree,*) [ -n "$inputs" ] || wrong "INPUT is required: trace files or directories" ;;
+    call_tree,*) [ -n "$inputs" ] || usage_error "INPUT is required: trace files or directories" ;;
     esac
     # The daemon takes the files that fit both a directory and a glob: so directories beside files are globs, too.
     for input in $inputs; do
@@ -41,10 +41,10 @@ select_traces() {
         done
         set -f ;;
     reconstruct) # which selects no traces
-        [ -n "$directory" ] || wrong "--directory is required"
+        [ -n "$directory" ] || usage_error "--directory is required"
         [ -f "$directory" ] || add_directory "$directory"
         fields=$where where= ;;
-    reader | tar) [ -n "$where" ] || wrong "FILE is required" ;;
+    reader | tar) [ -n "$where" ] || usage_error "FILE is required" ;;
     *) [ -n "$where$url$socket" ] || add_directory . ;;
     esac
     case $where in
@@ -57,13 +57,13 @@ connect() {
     [ -n "$url$socket" ] || url=${DFTRACERD_URL:-}
     named=$url$socket
     if [ -z "$named" ]; then
-        name_places
-        reach
+        find_runtime_dirs
+        reach_daemon
     fi
     [ -z "$socket" ] || url=http://localhost
     url=${url%/}
     if [ -n "$index_dir" ] && [ -z "$started" ]; then # it comes too late, unless the index is below it: another command has started that daemon
-        keep info '' -G -m 10
+        read_answer info '' -G -m 10
         place=$(printf '%s\n' "$answer" | index_path)
         base=$(cd -- "$index_dir" 2>/dev/null && pwd -P)
         case $place in

@@ -6,10 +6,10 @@ answer_command() {
     case $command in
     info)
         [ -z "$detail" ] || add query "$detail"
-        ready
+        prepare_request
         set -- info "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
-        [ -z "$detail" ] || { ask "$@" && exit; }
-        keep "$@"
+        [ -z "$detail" ] || { send_request "$@" && exit; }
+        read_answer "$@"
         printf '%s\n' "$answer"
         case $answer in # as dftracer_info has it: totals with failed files are no success
         *'"files_failed":0,'* | *'Failed:                 0'*) ;;
@@ -18,16 +18,16 @@ answer_command() {
         ;;
     stats)
         [ "$old_name$format" != yesjson ] || add per_file true
-        answer stats "format=${format:-text}" ;;
+        print_answer stats "format=${format:-text}" ;;
     get)
-        [ -n "$request" ] || wrong "PATH is required, for example /stats"
+        [ -n "$request" ] || usage_error "PATH is required, for example /stats"
         [ -z "$started" ] || wait_for_listing
         set -- "$request" "$fields" -gN
         [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
         deliver "$@" ;;
-    requests) ask requests '' -G --data "format=${format:-text}" ;;
-    processes) answer processes "format=${format:-text}" ;;
-    event_count) answer event-count ;;
+    requests) send_request requests '' -G --data "format=${format:-text}" ;;
+    processes) print_answer processes "format=${format:-text}" ;;
+    event_count) print_answer event-count ;;
     view)
         [ -n "$fields$recipe" ] || die "No view specified. Use --preset, --recipe, or --query."
         [ -z "$metadata" ] || add metadata false
@@ -36,11 +36,11 @@ answer_command() {
             add recipe "$(cat -- "$recipe")"
         fi
         if [ -n "$save" ]; then
-            ready
-            ask_into "$save" view "$where$fields" --data "wait=$wait" --data format=recipe
+            prepare_request
+            write_answer "$save" view "$where$fields" --data "wait=$wait" --data format=recipe
             force=
         fi
-        answer view ;;
+        print_answer view ;;
     aggregator)
         level=${level:-6}
         gzip_level true
@@ -58,7 +58,7 @@ answer_command() {
         done
         [ "$format" != json ] || format=perfetto
         [ -z "$event_format" ] || add event_format "$event_format"
-        answer aggregate "format=$format" ;;
+        print_answer aggregate "format=$format" ;;
     comparator)
         [ "${format:-table}" != table ] || format=text
         [ -z "$fail_on" ] || add fail_on "$fail_on"
@@ -66,13 +66,13 @@ answer_command() {
         for kind in dir file; do # files beside directories would be looked for in these
             where=$(printf '%s\n' "$all" | grep -e "^data-urlencode = \"$kind=" -e '^data = ')
             checked=
-            case $where in *"\"$kind="*) prepare ;; esac
+            case $where in *"\"$kind="*) wait_for_index ;; esac
         done
         [ ! -t 1 ] || [ "${output:--}" != - ] || fields="$fields${newline}data = terminal=true&color=${color:-true}"
         set -- compare "$fields" --data "recursive=${recursive:-false}" --data "wait=$wait"
         deliver "$@" --data "format=$format"
         [ -n "$fail_on" ] || exit 0
-        keep "$@" --data format=json
+        read_answer "$@" --data format=json
         case $answer in *'"failed":false'*) exit 0 ;; esac
         printf 'dftracerctl: at least one operation is worse by an effect size of %s or more\n' "$fail_on" >&2
         exit 3 ;;
@@ -83,10 +83,10 @@ answer_command() {
         '' | . | ..) first=call_tree ;;
         esac
         output=${output:-${first##*/}.calltree}
-        ready
-        [ -z "$detail" ] || ask info "$where" --data format=text --data query=detailed
+        prepare_request
+        [ -z "$detail" ] || send_request info "$where" --data format=text --data query=detailed
         set -- call-tree "$where$fields" --data "wait=$wait"
-        keep "$@" --data format=text
+        read_answer "$@" --data format=text
         if [ -n "$brief" ]; then # a tree begins with an empty line; with a focus there are two
             case $fields in *'"focus='*) trees=2 ;; *) trees=1 ;; esac
             printf '%s\n' "$answer" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees'
@@ -94,26 +94,26 @@ answer_command() {
             printf '%s\n' "$answer"
         fi
         [ "$save" != no ] || exit 0
-        ask_into "$output" "$@" --data format=json
-        [ -z "$trace" ] || ask_into "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
+        write_answer "$output" "$@" --data format=json
+        [ -z "$trace" ] || write_answer "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
         [ -z "$text_file" ] || printf '%s\n' "$answer" >"$text_file" || die "cannot write $text_file" ;;
     reader)
         if [ -n "$check" ]; then
             wait_for_listing
-            keep read "$where" --data check=true --data wait=no
+            read_answer read "$where" --data check=true --data wait=no
             case $answer in *'"current":true'*) exit 0 ;; esac
             exit 1
         fi
         add start "$start"
         add end "$end"
         add mode "$mode"
-        answer read ;;
+        print_answer read ;;
     tar)
-        prepare
-        keep tar "$where" --data list=false --data "wait=$wait"
+        wait_for_index
+        read_answer tar "$where" --data list=false --data "wait=$wait"
         case $answer,$file in
         *'"archives":[]'*,*.gz)
-            numbers uncompressed_bytes lines chunks
+            read_numbers uncompressed_bytes lines chunks
             place=$(printf '%s\n' "$facts" | index_path)
             describe_gzip "${path%/}$rest" "${place:-none}" "$uncompressed_bytes" "$lines" "$chunks"
             exit 0 ;;
@@ -121,7 +121,7 @@ answer_command() {
         esac
         case $build,$answer in
         ,*'"state":"failed"'* | true,*) ;;
-        *) ask tar "$where" --data format=text --data "wait=$wait" --data "list=${members:-false}" ${brief:+--data} ${brief:+info=true} ;;
+        *) send_request tar "$where" --data format=text --data "wait=$wait" --data "list=${members:-false}" ${brief:+--data} ${brief:+info=true} ;;
         esac
         case $answer in
         *'"state":"failed"'* | *'"state":"damaged"'*)
@@ -133,21 +133,21 @@ answer_command() {
         read -r begin _ 2>/dev/null </proc/uptime || begin=$(date +%s)
         case $started$where in yes* | *' = "file='*) wait_for_listing ;; esac
         keeping=yes
-        change index "$where$fields" --data "force=${force:-false}"
+        send_change index "$where$fields" --data "force=${force:-false}"
         keeping='' facts=$answer
-        numbers files_ready
+        read_numbers files_ready
         ready=$files_ready
         [ "$force" != true ] || ready=0 # all are indexed again, some perhaps before the answer came
         force=
-        prepare
+        wait_for_index
         read -r now _ 2>/dev/null </proc/uptime || now=$(date +%s)
-        numbers files files_failed chunks events
+        read_numbers files files_failed chunks events
         printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events\n' \
             $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events"
         ;;
     gen_dlio_config)
-        [ -n "$output" ] || wrong "--output is required"
-        answer dlio-config "format=${format:-yaml}" ;;
+        [ -n "$output" ] || usage_error "--output is required"
+        print_answer dlio-config "format=${format:-yaml}" ;;
     esac
 }
 

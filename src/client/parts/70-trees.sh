@@ -8,7 +8,7 @@ kib_of() {
 
 # How much of $part is written, as a bar if the size is known: what is compressed again has about the size that it had.
 show_writing() {
-    numbers uncompressed_bytes compressed_bytes
+    read_numbers uncompressed_bytes compressed_bytes
     case $command,$level in
     pgzip,*) of=0 ;; # $facts are of all files
     reconstruct,*) of=$(kib_of "$directory") ;;
@@ -33,7 +33,7 @@ unpack() {
     [ ! -d "$target" ] || part=$target/.part.$$ # perhaps another file system begins there
     mkdir -p -- "$part" || exit 1
     watch show_writing
-    outcome=$({ { trapped='' && ask "$@" && printf ok >&3; } | tar -xof - -C "$part" 2>&1; } 3>&1)
+    outcome=$({ { trapped='' && send_request "$@" && printf ok >&3; } | tar -xof - -C "$part" 2>&1; } 3>&1)
     outcome=$?$outcome
     unwatch
     if [ "$outcome" != 0ok ] || ! [ -f "$part/$last" ]; then
@@ -142,7 +142,7 @@ pack_plain() {
     [ -n "$force" ] || ! [ -e "$1.gz" ] || gzip -dc -- "$1.gz" 2>/dev/null | cmp -s -- - "$1" ||
         die "$1.gz already exists with different content; -f replaces it"
     escape "$(printf '%s' "$1" | sed 's/[][*?]/[&]/g')"
-    ask_into "$1.gz" pgzip "data-urlencode = \"file=$escaped\"" --data format=pfw --data "level=${level:-5}" --data "wait=$wait"
+    write_answer "$1.gz" pgzip "data-urlencode = \"file=$escaped\"" --data format=pfw --data "level=${level:-5}" --data "wait=$wait"
     if [ -n "$delete" ]; then
         gzip -dc -- "$1.gz" | cmp -s -- - "$1" || die "$1.gz does not decompress to the same content: $1 is kept"
         rm -- "$1" || exit 1

@@ -17,11 +17,11 @@ trace_command() {
             mv -- "$file" "$file.old.$$" || exit 1
             aside=$aside$file$newline
         done
-        prepare
-        numbers files
+        wait_for_index
+        read_numbers files
         count=$files
         if [ -n "$gzip_only" ]; then
-            keep info "$where" --data detail=files --data wait=no
+            read_answer info "$where" --data detail=files --data wait=no
             count=$(printf '%s\n' "$answer" | awk '{ n += gsub(/"format":"gzip"/, "") } END { print n + 0 }')
             [ "$count" != 0 ] || die "no compressed trace files found"
         fi
@@ -32,7 +32,7 @@ trace_command() {
             mv -f -- "$part/combined.pfw$suffix" "$output$suffix" && rm -rf -- "$part" || exit 1
             part=
         else
-            ask_into "$output$suffix" "$@" --data format=pfw
+            write_answer "$output$suffix" "$@" --data format=pfw
         fi
         for file in $aside; do
             rm -f -- "$file.old.$$"
@@ -46,7 +46,7 @@ trace_command() {
         *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
         esac
         earlier_parts
-        prepare
+        wait_for_index
         unpack "$output" manifest.json split "$where$fields" --data-urlencode "app_name=$app" --data "compress=$level" \
             --data "chunk_size=${chunk_size}MB" --data "verify=${verify:-false}" --data "wait=$wait"
         judge_manifest || exit 1
@@ -57,10 +57,10 @@ trace_command() {
         [ -e "$1" ] || die "there is nothing to split"
         earlier_parts
         settle '' "$earlier"
-        numbers files
+        read_numbers files
         [ -z "$detail" ] || printf 'Split %s files into %s in %s\n' "$files" "$#" "$output" ;;
     organize | reconstruct)
-        [ -n "$output" ] || wrong "--output is required"
+        [ -n "$output" ] || usage_error "--output is required"
         [ -n "$force" ] || ! [ -d "$output" ] || [ -z "$(ls -A -- "$output")" ] ||
             die "$output is not empty; -f replaces the files of an earlier run"
         if [ "$command" = reconstruct ]; then
@@ -69,13 +69,13 @@ trace_command() {
             [ -n "$fields" ] || set -- "$@" -X POST -H 'Content-Type: application/x-tar' -gT "$directory"
         else
             last=manifest.json
-            case $fields in *'"groups='*) ;; *) wrong "--groups is required" ;; esac
+            case $fields in *'"groups='*) ;; *) usage_error "--groups is required" ;; esac
             case ${chunk_size:=256} in
             0) chunk_size=1000000000 ;; # all
             *[!0-9]* | 0*) die "--chunk-size $chunk_size: must be a number of MB" ;;
             esac
             gzip_level "${compress:-true}"
-            prepare
+            wait_for_index
             set -- organize "$where$fields" --data "compress=$level" --data "chunk_size=${chunk_size}MiB" --data "wait=$wait"
         fi
         unpack "$output" "$last" "$@"
@@ -85,7 +85,7 @@ trace_command() {
         exit "$outcome" ;;
     pgzip)
         [ -n "$plain" ] || { printf 'No .pfw files in %s\n' "${directory:-.}" && exit 0; }
-        prepare
+        wait_for_index
         failed=0
         for file in $plain; do
             [ -s "$file" ] || { printf 'dftracerctl: %s is empty\n' "$file" >&2 && failed=1 && continue; }
@@ -94,7 +94,7 @@ trace_command() {
         exit "$failed" ;;
     replay)
         find_program dftracerd-replay || die "no dftracerd-replay program was found next to this program or in \$PATH"
-        prepare
+        wait_for_index
         case $passed in
         *--dry-run* | *--dftracer-mode* | *--prepare=none*) twice= ;;
         *) twice=--twice ;;
@@ -106,10 +106,10 @@ trace_command() {
         {
             (
                 trapped=
-                ask view "$where" --data format=ndjson --data select=ph,name,args.name,args.value --data phase=metadata \
+                send_request view "$where" --data format=ndjson --data select=ph,name,args.name,args.value --data phase=metadata \
                     --data-urlencode 'query=name == "FH"' --data "wait=$wait"
                 for round in ${twice:+first} last; do
-                    ask view "$where$fields" --data format=ndjson --data "select=$columns" --data order=ts --data "wait=$wait"
+                    send_request view "$where$fields" --data format=ndjson --data "select=$columns" --data order=ts --data "wait=$wait"
                     [ "$round" = last ] || printf '{"name":"replay","ph":"M","replay":"again"}\n'
                 done
             ) || printf '{"error":"the request failed"}\n'

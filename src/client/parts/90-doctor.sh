@@ -35,7 +35,7 @@ examine_programs() {
 
 examine_daemon() {
     at=${socket:-$url}
-    facts=$(call checks '' -m 10 -H 'Accept: text/plain' -w '\n%{http_code}')
+    facts=$(run_curl checks '' -m 10 -H 'Accept: text/plain' -w '\n%{http_code}')
     failure=$?
     case $failure,${facts##*"$newline"},$facts in
     0,200,"dftracerd @VERSION@$newline"*) note ok "$at answers: dftracerd @VERSION@" ;;
@@ -46,9 +46,9 @@ examine_daemon() {
         note FAIL "$at does not serve you (${facts##*"$newline"})" \
             "set \$DFTRACERD_TOKEN, or have the administrator add an allow-user line to its configuration" ;;
     [567],*)
-        note FAIL "$(no_answer "$failure")" \
+        note FAIL "$(failure_text "$failure")" \
             "systemctl status dftracerd; or leave out the address: the client then starts a daemon" ;;
-    *) note FAIL "$(no_answer "$failure")" "check the address, and the log of the daemon there" ;;
+    *) note FAIL "$(failure_text "$failure")" "check the address, and the log of the daemon there" ;;
     esac
     case $facts in *"${newline}200") printf '%s\n' "$facts" | sed -e 1d -e '/^$/,$d' ;; esac
 }
@@ -62,13 +62,13 @@ examine() {
     [ -z "$config_file" ] || set -- "$@" --config "$config_file"
     [ -z "$index_dir" ] || set -- "$@" --index-base "$index_dir"
     for name in $directories; do
-        labelled "$name" "$directories"
+        label_root "$name" "$directories"
         set -- "$@" --directory "$root"
         ! [ -x "$name/" ] || add_directory "$name"
     done
     [ -z "$directories" ] || [ -z "$program" ] || DFTRACERD_URL=$url$socket "$program" "$@"
     if [ -z "$url$socket" ]; then
-        name_places
+        find_runtime_dirs
         while find_socket && ! curl -qs -m 10 -o /dev/null --unix-socket "$socket" http://localhost/healthz; do
             dead=$dead${socket%.sock}.roots$newline
         done

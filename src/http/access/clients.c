@@ -52,27 +52,27 @@ struct client *clients_find(struct clients *c, const struct access_peer *peer)
     if (peer->uid == ACCESS_NOBODY)
         memcpy(key.address, peer->address, memcmp(peer->address, v4, sizeof v4) == 0 ? 16 : PREFIX);
     pthread_mutex_lock(&c->lock);
-    struct client **slot = slot_of(c, &key), *one = *slot;
-    if (!one && (one = calloc(1, sizeof *one))) {
-        *one = key;
-        one->memory.limit = c->memory.limit;
-        one->memory.parent = c->memory.parent;
-        *slot = one;
+    struct client **slot = slot_of(c, &key), *client = *slot;
+    if (!client && (client = calloc(1, sizeof *client))) {
+        *client = key;
+        client->memory.limit = c->memory.limit;
+        client->memory.parent = c->memory.parent;
+        *slot = client;
     }
-    if (one)
-        one->refs++;
+    if (client)
+        client->refs++;
     pthread_mutex_unlock(&c->lock);
-    return one;
+    return client;
 }
 
-void clients_release(struct clients *c, struct client *one)
+void clients_release(struct clients *c, struct client *client)
 {
-    if (!one)
+    if (!client)
         return;
     pthread_mutex_lock(&c->lock);
-    if (--one->refs == 0) {
-        *slot_of(c, one) = one->next;
-        free(one);
+    if (--client->refs == 0) {
+        *slot_of(c, client) = client->next;
+        free(client);
     }
     pthread_mutex_unlock(&c->lock);
 }

@@ -27,6 +27,6 @@ struct clients *clients_new(size_t memory, struct budget_share *all);
 void clients_free(struct clients *c); /* NULL-safe; all clients must have been released */
 /* Returns a *new* reference, or NULL if there is no memory. */
 struct client *clients_find(struct clients *c, const struct access_peer *peer);
-void clients_release(struct clients *c, struct client *one); /* NULL-safe */
+void clients_release(struct clients *c, struct client *client); /* NULL-safe */
 
 #endif

@@ -49,15 +49,16 @@ static void drop_query(struct stored *s, size_t at)
     memmove(&s->queries[at], &s->queries[at + 1], (--s->count - at) * sizeof *s->queries);
 }
 
-static void forget_old(struct stored *s, size_t room)
+/* Drops the oldest queries, too, until there is space for `more`. */
+static void drop_expired(struct stored *s, size_t more)
 {
     int64_t time = clock_mono_ns();
-    while (s->count && (s->queries[0].until_ns <= time || s->count + room > STORED_MAX))
+    while (s->count && (s->queries[0].until_ns <= time || s->count + more > STORED_MAX))
         drop_query(s, 0);
 }
 
 /* A client that already has its share replaces the oldest of its own queries. */
-static void keep_share(struct stored *s, const struct hash128 *owner)
+static void limit_owner(struct stored *s, const struct hash128 *owner)
 {
     size_t count = 0, oldest = s->count;
     if (!owner->low && !owner->high)
@@ -97,8 +98,8 @@ int stored_add(struct stored *s, struct stored_query *q)
     memcpy(q->id, own.id, sizeof q->id);
     q->until_ns = own.until_ns;
     pthread_mutex_lock(&s->lock);
-    keep_share(s, &own.owner);
-    forget_old(s, 1);
+    limit_owner(s, &own.owner);
+    drop_expired(s, 1);
     s->queries[s->count++] = own;
     pthread_mutex_unlock(&s->lock);
     return 0;
@@ -128,7 +129,7 @@ int stored_find(struct stored *s, struct text id, struct arena *arena, struct st
     if (!id.len)
         return rc;
     pthread_mutex_lock(&s->lock);
-    forget_old(s, 0);
+    drop_expired(s, 0);
     for (size_t i = 0; i < s->count && rc == ERR_NOT_FOUND; i++) {
         if (!same_id(s->queries[i].id, id))
             continue;
@@ -144,7 +145,7 @@ int stored_list(struct stored *s, const struct viewer *viewer, struct arena *are
                 struct stored_query **ret, size_t *ret_count)
 {
     pthread_mutex_lock(&s->lock);
-    forget_old(s, 0);
+    drop_expired(s, 0);
     *ret = arena_alloc(arena, (s->count + 1) * sizeof **ret);
     size_t n = 0;
     for (size_t i = 0; *ret && i < s->count; i++) {

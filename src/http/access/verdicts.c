@@ -8,14 +8,14 @@
 enum { USERS_MAX = 64 };
 
 /* A user, the snapshot that was judged, and the part of it that the user may read. */
-struct kept {
+struct verdict {
     struct user user; /* the entry owns the groups */
     struct snapshot *all, *part;
     int64_t judged_ns; /* 0: the entry is free */
 };
 struct verdicts {
     pthread_mutex_t lock;
-    struct kept users[USERS_MAX];
+    struct verdict users[USERS_MAX];
 };
 
 struct verdicts *verdicts_new(void)
@@ -28,17 +28,17 @@ struct verdicts *verdicts_new(void)
 
 /* ---- users, under the lock ------------------------------------------------------------------- */
 
-static void drop_verdict(struct kept *k)
+static void drop_verdict(struct verdict *k)
 {
     if (!k->judged_ns)
         return;
     snapshot_release(k->all);
     snapshot_release(k->part);
     free((void *)k->user.groups);
-    *k = (struct kept){0};
+    *k = (struct verdict){0};
 }
 
-static bool is_user(const struct user *a, const struct user *b)
+static bool is_same_user(const struct user *a, const struct user *b)
 {
     return a->uid == b->uid && a->group_count == b->group_count &&
            (a->group_count == 0 ||
@@ -46,11 +46,11 @@ static bool is_user(const struct user *a, const struct user *b)
 }
 
 /* Returns the user's entry, or else a free one or the oldest. */
-static struct kept *entry_of(struct verdicts *v, const struct user *user)
+static struct verdict *entry_of(struct verdicts *v, const struct user *user)
 {
-    struct kept *oldest = &v->users[0];
-    for (struct kept *k = v->users; k < v->users + USERS_MAX; k++) {
-        if (k->judged_ns && is_user(&k->user, user))
+    struct verdict *oldest = &v->users[0];
+    for (struct verdict *k = v->users; k < v->users + USERS_MAX; k++) {
+        if (k->judged_ns && is_same_user(&k->user, user))
             return k;
         if (k->judged_ns < oldest->judged_ns)
             oldest = k;
@@ -58,23 +58,24 @@ static struct kept *entry_of(struct verdicts *v, const struct user *user)
     return oldest;
 }
 
-/* Returns new references to what is known of the user, or a zeroed entry. */
-static struct kept find_verdict(struct verdicts *v, const struct user *user)
+/* Returns the verdict of the user, if it is still valid, with *new* references; otherwise a zeroed
+ * one. */
+static struct verdict find_verdict(struct verdicts *v, const struct user *user)
 {
-    struct kept found = {0};
+    struct verdict found = {0};
     pthread_mutex_lock(&v->lock);
-    const struct kept *k = entry_of(v, user);
-    if (k->judged_ns && is_user(&k->user, user) &&
+    const struct verdict *k = entry_of(v, user);
+    if (k->judged_ns && is_same_user(&k->user, user) &&
         clock_mono_ns() - k->judged_ns < VERDICTS_KEPT_NS)
-        found = (struct kept){
+        found = (struct verdict){
             .all = snapshot_ref(k->all), .part = snapshot_ref(k->part), .judged_ns = k->judged_ns};
     pthread_mutex_unlock(&v->lock);
     return found;
 }
 
 /* Keeps nothing if there is no memory. */
-static void keep_verdict(struct verdicts *v, const struct user *user, struct snapshot *all,
-                         struct snapshot *part, int64_t judged_ns)
+static void store_verdict(struct verdicts *v, const struct user *user, struct snapshot *all,
+                          struct snapshot *part, int64_t judged_ns)
 {
     size_t bytes = user->group_count * sizeof *user->groups;
     gid_t *groups = malloc(bytes + 1);
@@ -83,19 +84,19 @@ static void keep_verdict(struct verdicts *v, const struct user *user, struct sna
     if (bytes)
         memcpy(groups, user->groups, bytes);
     pthread_mutex_lock(&v->lock);
-    struct kept *k = entry_of(v, user);
+    struct verdict *k = entry_of(v, user);
     drop_verdict(k);
-    *k = (struct kept){.user = {user->uid, groups, user->group_count},
-                       .all = snapshot_ref(all),
-                       .part = snapshot_ref(part),
-                       .judged_ns = judged_ns};
+    *k = (struct verdict){.user = {user->uid, groups, user->group_count},
+                          .all = snapshot_ref(all),
+                          .part = snapshot_ref(part),
+                          .judged_ns = judged_ns};
     pthread_mutex_unlock(&v->lock);
 }
 
 void verdicts_tidy(struct verdicts *v, int64_t now_ns)
 {
     pthread_mutex_lock(&v->lock);
-    for (struct kept *k = v->users; k < v->users + USERS_MAX; k++)
+    for (struct verdict *k = v->users; k < v->users + USERS_MAX; k++)
         if (now_ns - k->judged_ns >= VERDICTS_KEPT_NS)
             drop_verdict(k);
     pthread_mutex_unlock(&v->lock);
@@ -112,10 +113,10 @@ void verdicts_free(struct verdicts *v)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* A walk through the files of a snapshot and, in step, through those that were judged before. Both
- * are ordered by name. */
-struct walk {
-    struct kept before;
+/* Iterates over the files of a snapshot and, in step, over those that were judged before. Both are
+ * ordered by name. */
+struct filter {
+    struct verdict before;
     uint32_t at, at_part;
     struct judge judge;
 };
@@ -131,7 +132,7 @@ static const struct index_file *advance_to(const struct snapshot *s, uint32_t *a
 /* A file that is the same object in two snapshots has not changed. */
 static bool may_see(void *arg, const struct index_file *f)
 {
-    struct walk *w = arg;
+    struct filter *w = arg;
     if (w->before.all && advance_to(w->before.all, &w->at, f->name) == f)
         return advance_to(w->before.part, &w->at_part, f->name) == f;
     return judge_may_read(&w->judge, f);
@@ -140,14 +141,14 @@ static bool may_see(void *arg, const struct index_file *f)
 struct snapshot *verdicts_filter(struct verdicts *v, const struct user *user, struct snapshot *all)
 {
     int64_t now = clock_mono_ns();
-    struct walk w = {.before = find_verdict(v, user)};
+    struct filter w = {.before = find_verdict(v, user)};
     struct snapshot *part = w.before.part;
     if (w.before.all != all) {
         judge_init(&w.judge, *user);
         part = snapshot_filter(all, may_see, &w);
         judge_done(&w.judge);
         if (part)
-            keep_verdict(v, user, all, part, w.before.all ? w.before.judged_ns : now);
+            store_verdict(v, user, all, part, w.before.all ? w.before.judged_ns : now);
         if (w.before.all)
             snapshot_release(w.before.part);
     }

@@ -88,7 +88,7 @@ static void read_unix_groups(struct viewer *v, int fd)
 
 /* A name service that does not respond must not count as a fault of the worker that waits for it.
  */
-static void know_groups(struct viewer *v)
+static void look_up_groups(struct viewer *v)
 {
     pulse_rest();
     pthread_mutex_lock(&v->lock);
@@ -123,7 +123,7 @@ struct snapshot *request_snapshot(const struct request *rq)
     struct snapshot *all = index_snapshot(rq->http->options->index);
     if (!rq->viewer)
         return all;
-    know_groups(rq->viewer);
+    look_up_groups(rq->viewer);
     const struct user user = {rq->viewer->uid, rq->viewer->groups, rq->viewer->group_count};
     struct snapshot *part = verdicts_filter(rq->http->verdicts, &user, all);
     snapshot_release(all);

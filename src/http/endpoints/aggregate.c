@@ -4,10 +4,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-static const enum format formats[] = {FORMAT_NDJSON,      FORMAT_JSON,     FORMAT_CSV,
-                                      FORMAT_TEXT,        FORMAT_PERFETTO, FORMAT_ARROW,
-                                      FORMAT_ARROW_STREAM};
-
 struct options {
     struct aggregate_options rows;
     double accuracy;
@@ -105,8 +101,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
-                                                  page_params, answer_params,    NULL};
 
 struct state {
     struct aggregate *aggregate;
@@ -216,9 +210,9 @@ const struct endpoint endpoint_aggregate = {
     .summary = "statistics per time bucket, or for groups of any columns",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &format_aggregate_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 7,
+    PARAMS(own_params, selection_params, clip_params, page_params, answer_params),
+    FORMATS(FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PERFETTO, FORMAT_ARROW,
+            FORMAT_ARROW_STREAM),
     .options_size = sizeof(struct options),
     .queries = true,
     .state_size = sizeof(struct state),

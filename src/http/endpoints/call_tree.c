@@ -4,9 +4,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_TEXT, FORMAT_COLLAPSED,
-                                      FORMAT_PERFETTO};
-
 struct options {
     struct call_tree_options tree;
     enum call_tree_part direction;
@@ -45,8 +42,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, selection_events_params, clip_params,
-                                                  answer_params, NULL};
 
 struct state {
     struct call_tree *tree;
@@ -105,9 +100,8 @@ const struct endpoint endpoint_call_tree = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &format_call_tree_type,
     .line = &format_call_tree_line_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 5,
+    PARAMS(own_params, selection_events_params, clip_params, answer_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON, FORMAT_TEXT, FORMAT_COLLAPSED, FORMAT_PERFETTO),
     .options_size = sizeof(struct options),
     .queries = true,
     .state_size = sizeof(struct state),

@@ -1,14 +1,13 @@
 /* cancel.c - /cancel: ends an unfinished request, by its id. */
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/exchange/exchanges.h"
+#include "http/request/selection.h"
 
 static const struct param_spec own_params[] = {
     PARAM("id", TEXT, "X-Request-Id of the request to cancel", .required = true, .example = "12"),
-    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, NULL};
-static const enum format formats[] = {FORMAT_JSON};
 
 struct state {
     const char *id;
@@ -34,22 +33,16 @@ static int open_cancel(struct request *rq)
                    rq->admin ? "" : ", or it belongs to another client");
 }
 
-static int next_cancel(struct request *rq, struct buf *out)
-{
-    return format_object(&cancelled_type, rq->state, rq->pretty, out);
-}
-
 const struct endpoint endpoint_cancel = {
     .path = "/cancel",
     .summary = "cancel an active request",
     .methods = METHOD_POST,
     .answer = &cancelled_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, pretty_params),
+    FORMATS(FORMAT_JSON),
     .immediate = true,
     .changes = true,
     .state_size = sizeof(struct state),
     .open = open_cancel,
-    .next = next_cancel,
+    .next = steps_write_state,
 };

@@ -4,6 +4,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/exchange/site.h"
 #include "http/metrics/metrics.h"
+#include "http/request/selection.h"
 
 #include "dftracerd/vec.h"
 
@@ -246,22 +247,13 @@ static int next_checks(struct request *rq, struct buf *out)
     return out->error ? out->error : ERR_END;
 }
 
-static const struct param_spec own_params[] = {
-    PARAM("format", TEXT, "format of the response; default: chosen by the Accept header"),
-    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
-    {0},
-};
-static const struct param_spec *const params[] = {own_params, NULL};
-static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
-
 const struct endpoint endpoint_checks = {
     .path = "/checks",
     .summary = "checks of the daemon: index, files, ranks and open files, with remedies",
     .methods = METHOD_GET,
     .answer = &checks_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(format_params),
+    FORMATS(FORMAT_JSON, FORMAT_TEXT),
     .immediate = true,
     .state_size = sizeof(struct checks),
     .open = open_checks,

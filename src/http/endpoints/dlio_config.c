@@ -5,8 +5,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-static const enum format formats[] = {FORMAT_YAML, FORMAT_JSON, FORMAT_TEXT};
-
 /* Each rank has a queue of workers * prefetch_factor batches. */
 enum { WORKERS_MAX = 1024, PREFETCH_MAX = 64, ITERATIONS_MAX = 1000 };
 
@@ -58,8 +56,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {selection_events_params, own_params,
-                                                  answer_params, NULL};
 
 struct state {
     struct dlio_report *report;
@@ -72,7 +68,7 @@ static int read_options(struct request *rq, struct options *given)
     struct dlio_options *o = &given->dlio;
 
     if (o->interval_ns == 0)
-        return err_set_param(&rq->err, ERR_PARAM, "time_interval", "`time_interval` must not be 0");
+        return params_refuse(rq, "time_interval", "must not be 0");
     if (o->refine.patience > ITERATIONS_MAX)
         o->refine.patience = ITERATIONS_MAX;
     o->has_queue = workers->set || prefetch->set;
@@ -115,9 +111,8 @@ const struct endpoint endpoint_dlio_config = {
     .summary = "step times of a training run, fitted and simulated, as a configuration of DLIO",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &dlio_report_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 3,
+    PARAMS(selection_events_params, own_params, answer_params),
+    FORMATS(FORMAT_YAML, FORMAT_JSON, FORMAT_TEXT),
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .open = open_dlio_config,

@@ -6,6 +6,7 @@
 #include "dftracerd/view.h"
 
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/request/query_text.h"
 #include "http/request/selection.h"
 
@@ -13,8 +14,6 @@
 #include <string.h>
 
 enum { CALLERS_MAX = 256 };
-
-static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
     PARAM("file", TEXT, "path of the trace file", .required = true, .example = "'rank_0.pfw.gz'",
@@ -25,7 +24,6 @@ static const struct param_spec own_params[] = {
     PARAM("id", INT, "instead of object: first event in the file with this id", .example = "12"),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
 /* Columns of the row that is read: the thread and the times, by which its neighbours are found,
  * then the other columns of the table. */
@@ -103,26 +101,17 @@ static const struct object_type event_type = {"Event", MEMBERS(members)};
 static int open_object(struct request *rq, struct state *s)
 {
     const struct param *object = request_param(rq, "object"), *id = request_param(rq, "id");
-    const char *const file[] = {request_text(rq, "file")};
-    struct selection chosen;
-    const uint32_t *files;
-    char query[48];
+    char query[48] = "";
+    uint32_t file;
 
     if (!object->set && !id->set)
-        return err_set_param(&rq->err, ERR_PARAM, "object", "`object` or `id` is required");
-    selection_init(&chosen);
-    chosen.files = file;
-    chosen.file_count = 1;
-    chosen.phases = PHASE_ANY;
-    if (id->set) {
+        return params_refuse(rq, "object", "or `id` is required");
+    if (id->set)
         snprintf(query, sizeof query, "id == %lld", (long long)id->number);
-        chosen.query = text_of(query);
-    }
-    int rc = selection_open(rq, &chosen, &s->query);
-    if (rc == 0 && query_files(s->query, &files) != 1)
-        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
+    int rc =
+        selection_open_file(rq, "file", request_text(rq, "file"), text_of(query), &s->query, &file);
     if (rc == 0 && object->set)
-        rc = query_begin_at(s->query, files[0], object->number);
+        rc = query_begin_at(s->query, file, object->number);
     if (rc == ERR_NOT_FOUND)
         return err_set_param(&rq->err, rc, object->set ? "object" : "file",
                              "the file has no such object");
@@ -293,11 +282,6 @@ static int open_event(struct request *rq)
     return s->values[OF_TS].type == VALUE_TIME ? open_thread(rq, s) : 0;
 }
 
-static int next_event(struct request *rq, struct buf *out)
-{
-    return format_object(&event_type, rq->state, rq->pretty, out);
-}
-
 static void close_event(struct request *rq)
 {
     struct state *s = rq->state;
@@ -318,11 +302,10 @@ const struct endpoint endpoint_event = {
     .summary = "one event: its columns, its line, its callers and its neighbors in the thread",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &event_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .state_size = sizeof(struct state),
     .open = open_event,
-    .next = next_event,
+    .next = steps_write_state,
     .close = close_event,
 };

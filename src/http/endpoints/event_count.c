@@ -4,10 +4,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
-static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,
-                                                  NULL};
-
 struct counted_file {
     const char *path;
     uint64_t events;
@@ -88,9 +84,8 @@ const struct endpoint endpoint_event_count = {
     .summary = "exact number of events",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &event_count_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(selection_params, clip_params, answer_params),
+    FORMATS(FORMAT_TEXT, FORMAT_JSON),
     .queries = true,
     .state_size = sizeof(struct state),
     .open = open_event_count,

@@ -3,11 +3,10 @@
 #include "dftracerd/rows.h"
 
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/request/selection.h"
 
 #include <string.h>
-
-static const enum format formats[] = {FORMAT_JSON};
 
 #define OPTIONS struct find_options
 static const struct param_spec own_params[] = {
@@ -26,8 +25,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
-                                                  NULL};
 
 static const char *const columns[] = {"host", "rank", "pid", "tid",  "ts",    "dur",
                                       "name", "cat",  "ph",  "file", "object"};
@@ -47,19 +44,8 @@ static int open_object(struct request *rq, struct state *s, const char *file, ui
                        uint32_t *ret_file)
 {
     const struct rows_options o = {.columns = columns, .column_count = READ, .limit = 1};
-    struct selection one;
-    const uint32_t *files;
     size_t count;
-
-    selection_init(&one);
-    one.files = &file;
-    one.file_count = 1;
-    one.phases = PHASE_ANY;
-    int rc = selection_open(rq, &one, &s->one);
-    if (rc == 0 && query_files(s->one, &files) != 1)
-        return err_set_param(&rq->err, ERR_PARAM, "at_file", "`at_file` must name one trace file");
-    if (rc == 0)
-        *ret_file = files[0];
+    int rc = selection_open_file(rq, "at_file", file, (struct text){0}, &s->one, ret_file);
     rc = rc < 0 ? rc : query_begin_at(s->one, *ret_file, object);
     rc = rc < 0 ? rc : rows_open(s->one, &o, &rq->err, &s->rows);
     rc = rc < 0 ? rc : rows_next(s->rows, &rq->err, &s->values, &count);
@@ -132,11 +118,6 @@ static const struct member members[] = {
 static const struct object_type find_type = {"Find", MEMBERS(members)};
 #undef OBJECT
 
-static int next_find(struct request *rq, struct buf *out)
-{
-    return format_object(&find_type, rq->state, rq->pretty, out);
-}
-
 static void close_find(struct request *rq)
 {
     close_object(rq->state);
@@ -147,13 +128,12 @@ const struct endpoint endpoint_find = {
     .summary = "next match of a search in time order, and the number of matches",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &find_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, selection_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .options_size = sizeof(struct find_options),
     .queries = true,
     .state_size = sizeof(struct state),
     .open = open_find,
-    .next = next_find,
+    .next = steps_write_state,
     .close = close_find,
 };

@@ -2,10 +2,9 @@
  */
 #include "http/endpoints/endpoints.h"
 #include "http/metrics/metrics.h"
+#include "http/request/selection.h"
 
 #include <stdio.h>
-
-static const enum format formats[] = {FORMAT_JSON};
 
 struct ready {
     const char *status, *error;
@@ -72,21 +71,12 @@ static int next_readyz(struct request *rq, struct buf *out)
     return format_object(&ready_type, &r, rq->pretty, out);
 }
 
-static const struct param_spec pretty_params[] = {
-    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
-    {0},
-};
-static const struct param_spec *const no_params[] = {NULL};
-static const struct param_spec *const readyz_params[] = {pretty_params, NULL};
-
 const struct endpoint endpoint_healthz = {
     .path = "/healthz",
     .summary = "liveness: 200 while the daemon runs",
     .methods = METHOD_GET,
     .answer = &health_type,
-    .params = no_params,
-    .formats = formats,
-    .format_count = 1,
+    FORMATS(FORMAT_JSON),
     .immediate = true,
     .public = true,
     .open = open_nothing,
@@ -98,9 +88,8 @@ const struct endpoint endpoint_readyz = {
                "progress",
     .methods = METHOD_GET,
     .answer = &ready_type,
-    .params = readyz_params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(pretty_params),
+    FORMATS(FORMAT_JSON),
     .immediate = true,
     .public = true,
     .open = open_nothing,

@@ -4,8 +4,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-static const enum format formats[] = {FORMAT_JSON};
-
 struct options {
     const char *column;
     bool linear; /* from `scale` */
@@ -24,8 +22,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
-                                                  answer_params, NULL};
 
 struct state {
     struct value_histogram *found;
@@ -58,9 +54,8 @@ const struct endpoint endpoint_histogram = {
     .summary = "distribution of the values of a numeric column",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &histogram_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, selection_params, clip_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .options_size = sizeof(struct options),
     .queries = true,
     .state_size = sizeof(struct state),

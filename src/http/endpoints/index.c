@@ -7,17 +7,11 @@
 
 #include <stdlib.h>
 
-#define LINE_NS 500000000ll   /* minimum time between two lines of `follow`... */
-#define QUIET_NS 5000000000ll /* ...and the maximum */
-#define DIMENSIONS_MAX 25     /* in addition to the seven that every file has */
+#define LINE_NS 500000000ll /* minimum time between two lines of `follow` */
+#define DIMENSIONS_MAX 25   /* in addition to the seven that every file has */
 
 #define OPTIONS struct index_file_options
 static const struct param_spec own_params[] = {
-    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
-          .repeatable = true, .example = "['.']"),
-    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
-          .example = "['rank_*.pfw.gz']"),
-    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
     PARAM("force", BOOL,
           "POST: index all selected files again; otherwise only those that failed or that no "
           "request has selected yet",
@@ -44,14 +38,11 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, NULL};
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON};
 
 struct state {
     const struct index_file_options *options; /* NULL: those of the index */
     uint64_t queued;
-    struct index_progress sent; /* as in the last line of `follow` */
-    int64_t sent_ns;            /* time of that line; 0: none yet */
+    struct progress_stream stream; /* with `follow` */
 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -95,7 +86,7 @@ static int choose_files(struct request *rq, const struct state *s, struct snapsh
     struct selection chosen;
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
-    chosen.may_vanish = s->sent_ns != 0;
+    chosen.may_vanish = s->stream.sent_ns != 0;
     return query_select_files(&rq->http->env, snapshot, &chosen, &rq->err, ret, ret_count);
 }
 
@@ -213,23 +204,14 @@ static int write_progress(struct request *rq, const struct index_progress *p, st
 static int follow_progress(struct request *rq, struct state *s, struct buf *out)
 {
     struct index_progress p;
-    int64_t now = clock_mono_ns(), since = now - s->sent_ns;
     int rc = read_progress(rq, s, &p);
     if (rc < 0)
         return rc;
     bool last = progress_is_done(&p) || p.store_error || rq->ending;
-    int64_t gap = progress_is_same(&p, &s->sent) ? QUIET_NS : LINE_NS;
-    if (s->sent_ns && !last && since < gap) {
-        rq->wait_ms = (gap - since) / 1000000 + 1;
+    if (!progress_is_due(rq, &s->stream, &p, 0, LINE_NS, last))
         return NEXT_WAIT;
-    }
     rc = write_progress(rq, &p, out);
-    if (rc < 0)
-        return rc;
-    s->sent = p;
-    s->sent_ns = now;
-    rq->wait_ms = QUIET_NS / 1000000;
-    return last ? ERR_END : NEXT_WAIT;
+    return rc < 0 ? rc : last ? ERR_END : NEXT_WAIT;
 }
 
 static int next_index(struct request *rq, struct buf *out)
@@ -248,9 +230,8 @@ const struct endpoint endpoint_index = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &progress_report_type,
     .line = &progress_report_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(files_params, own_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON),
     .immediate = true,
     .apart = true,
     .changes = true,

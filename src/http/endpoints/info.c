@@ -5,31 +5,14 @@
 #include "http/request/selection.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
 
 static const struct param_spec own_params[] = {
     PARAM("detail", CHOICE, "level of detail; default totals", .choices = "totals|files|columns"),
     PARAM("query", CHOICE,
           "other names for `detail`, as in dftracer_info: summary = totals, detailed = files",
-          .choices = "summary|detailed"),
-    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
-          .repeatable = true, .example = "['.']"),
-    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
-          .example = "['rank_*.pfw.gz']"),
-    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
+          .choices = "summary|detailed", .not_with = "detail"),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, answer_params, NULL};
-
-static unsigned detail_of(const struct request *rq)
-{
-    const char *detail = request_text(rq, "detail"), *query = request_text(rq, "query");
-    if (detail)
-        return strcmp(detail, "columns") == 0 ? 2 : strcmp(detail, "files") == 0;
-    return query && strcmp(query, "detailed") == 0;
-}
 
 struct state {
     uint32_t *files;
@@ -54,8 +37,6 @@ static int open_info(struct request *rq)
 {
     struct state *s = rq->state;
     struct selection chosen;
-    if (request_param(rq, "detail")->set && request_param(rq, "query")->set)
-        return err_set_param(&rq->err, ERR_PARAM, "query", "give `detail` or `query`, not both");
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
     int rc =
@@ -63,7 +44,8 @@ static int open_info(struct request *rq)
     if (rc < 0)
         return rc;
     rq->incomplete = !is_complete(rq, &chosen, s);
-    struct info_options options = {.detail = detail_of(rq),
+    const char *detail = request_param(rq, "detail")->set ? "detail" : "query";
+    struct info_options options = {.detail = (unsigned)request_uint(rq, detail),
                                    .all = !chosen.dir_count && !chosen.file_count,
                                    .complete = !rq->incomplete,
                                    .only_chosen = rq->viewer != NULL,
@@ -99,9 +81,8 @@ const struct endpoint endpoint_info = {
     .summary = "overview of the indexed traces: totals, files, chunks, columns",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &info_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(own_params, files_params, answer_params),
+    FORMATS(FORMAT_JSON, FORMAT_TEXT),
     .state_size = sizeof(struct state),
     .open = open_info,
     .next = next_info,

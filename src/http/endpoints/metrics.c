@@ -12,15 +12,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void put_head(struct buf *out, const char *name, const char *type, const char *help)
-{
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
 static void put_gauge(struct buf *out, const char *name, const char *help, uint64_t value)
 {
-    put_head(out, name, "gauge", help);
-    buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
+    metrics_put(out, name, "gauge", help, value);
 }
 
 static void put_real(struct buf *out, const char *name, const char *type, const char *help,
@@ -28,7 +22,7 @@ static void put_real(struct buf *out, const char *name, const char *type, const 
 {
     char number[32];
     num_format_double(value, number);
-    put_head(out, name, type, help);
+    metrics_put_head(out, name, type, help);
     buf_printf(out, "%s %s\n", name, number);
 }
 
@@ -84,7 +78,7 @@ struct labelled {
 static void put_family(struct buf *out, const char *name, const char *help, const char *key,
                        const struct labelled *rows, size_t count)
 {
-    put_head(out, name, "gauge", help);
+    metrics_put_head(out, name, "gauge", help);
     for (size_t i = 0; i < count; i++)
         buf_printf(out, "%s{%s=\"%s\"} %llu\n", name, key, rows[i].label,
                    (unsigned long long)rows[i].value);
@@ -182,13 +176,11 @@ static void write_index(const struct http_context *c, struct buf *out)
     put_gauge(out, "dftracerd_index_unreadable_directories",
               "Directories that cannot be read at present; their indexed data remains available.",
               p.directories_unreadable);
-    put_head(out, "dftracerd_index_read_again_total", "counter",
-             "Retries of files that could not be read.");
-    buf_printf(out, "dftracerd_index_read_again_total %llu\n", (unsigned long long)p.read_again);
-    put_head(out, "dftracerd_index_corrupt_files_total", "counter",
-             "Files that are indexed again because the index of them was corrupt.");
-    buf_printf(out, "dftracerd_index_corrupt_files_total %llu\n",
-               (unsigned long long)p.files_corrupt);
+    metrics_put(out, "dftracerd_index_read_again_total", "counter",
+                "Retries of files that could not be read.", p.read_again);
+    metrics_put(out, "dftracerd_index_corrupt_files_total", "counter",
+                "Files that are indexed again because the index of them was corrupt.",
+                p.files_corrupt);
     put_gauge(out, "dftracerd_index_ready",
               "1 if every file found at startup is indexed, otherwise 0.",
               metrics_ready(c->metrics, &p));
@@ -205,7 +197,7 @@ static void write_index(const struct http_context *c, struct buf *out)
 static void write_rank_family(struct buf *out, const char *name, const char *help,
                               const struct index_rank_progress *ranks, size_t count, size_t field)
 {
-    put_head(out, name, "gauge", help);
+    metrics_put_head(out, name, "gauge", help);
     for (size_t i = 0; i < count; i++) {
         buf_printf(out, "%s{rank=\"%u\",host=", name, (unsigned)ranks[i].rank);
         put_label(out, ranks[i].host);
@@ -246,8 +238,8 @@ static void write_ranks(struct index *ix, struct buf *out)
 /* Lists the directories of all sites. */
 static void write_directories(const struct sites *sites, struct buf *out)
 {
-    put_head(out, "dftracerd_directory_info", "gauge",
-             "Directory that this daemon serves, and its index; always 1.");
+    metrics_put_head(out, "dftracerd_directory_info", "gauge",
+                     "Directory that this daemon serves, and its index; always 1.");
     for (size_t i = 0; i < atomic_load(&sites->count); i++) {
         const struct http_options *o = &sites->list[i]->options;
         bool open = site_enter(sites->list[i]);
@@ -308,7 +300,8 @@ static int open_metrics(struct request *rq)
 
 static int next_metrics(struct request *rq, struct buf *out)
 {
-    put_head(out, "dftracerd_build_info", "gauge", "Version and build of this daemon; always 1.");
+    metrics_put_head(out, "dftracerd_build_info", "gauge",
+                     "Version and build of this daemon; always 1.");
     buf_puts(out, "dftracerd_build_info{version=");
     put_label(out, rq->http->options->version);
     buf_puts(out, ",build=");
@@ -318,7 +311,7 @@ static int next_metrics(struct request *rq, struct buf *out)
     metrics_write(rq->http->metrics, atomic_load(&s->queued), rq->http->cache, out);
     write_index(rq->http, out);
     write_ranks(rq->http->options->index, out);
-    int64_t until = atomic_load(&rq->http->facts->tls_until);
+    int64_t until = atomic_load(&rq->http->facts->tls_expires);
     put_gauge(out, "dftracerd_http_connections", "Open HTTP connections.",
               atomic_load(&rq->http->facts->connections));
     if (until >= 0)
@@ -336,13 +329,10 @@ static int next_metrics(struct request *rq, struct buf *out)
     return ERR_END;
 }
 
-static const struct param_spec *const no_params[] = {NULL};
-
 const struct endpoint endpoint_metrics = {
     .path = "/metrics",
     .summary = "metrics for Prometheus",
     .methods = METHOD_GET,
-    .params = no_params,
     .immediate = true,
     .open = open_metrics,
     .next = next_metrics,

@@ -89,13 +89,10 @@ static int next_open(struct request *rq, struct buf *out)
     return ERR_END;
 }
 
-static const struct param_spec *const no_params[] = {NULL};
-
 const struct endpoint endpoint_open = {
     .path = "/open/{id}",
     .summary = "page that opens the result of a stored query in Perfetto",
     .methods = METHOD_GET,
-    .params = no_params,
     .immediate = true,
     .state_size = 33, /* a nonce in hex */
     .open = open_open,

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 #define OPTIONS struct organize_options
 static const struct param_spec own_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
@@ -23,12 +22,10 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
-                                                  NULL};
 
 struct state {
     struct selection chosen;
-    struct rewriting way;
+    struct rewriting rewriting;
 };
 
 /* Splits "name:query" at the first colon, so queries may contain colons. */
@@ -61,12 +58,13 @@ static int open_organize(struct request *rq)
     int rc = selection_read(rq, &s->chosen);
     rc = rc < 0 ? rc : rewriting_level(rq, &o->level);
     rc = rc < 0 ? rc : read_groups(rq, o);
-    rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
+    rc = rc < 0 ? rc : rewriting_open(rq, &s->rewriting);
     rc = rc < 0 ? rc
-                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o, s->way.archive_writer,
-                                &rq->budget, &rq->err, &s->way.transform);
+                : organize_open(&rq->http->env, rq->snapshot, &s->chosen, o,
+                                s->rewriting.archive_writer, &rq->budget, &rq->err,
+                                &s->rewriting.transform);
     if (rc == 0)
-        rq->incomplete = !transform_complete(s->way.transform);
+        rq->incomplete = !transform_complete(s->rewriting.transform);
     return rc;
 }
 
@@ -74,14 +72,14 @@ static int next_organize(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, out);
+    return rewriting_next(rq, &s->rewriting, out);
 }
 
 static void close_organize(struct request *rq)
 {
     struct state *s = rq->state;
 
-    rewriting_close(&s->way);
+    rewriting_close(&s->rewriting);
 }
 
 const struct endpoint endpoint_organize = {
@@ -89,9 +87,8 @@ const struct endpoint endpoint_organize = {
     .summary = "traces divided into groups by queries, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &organized_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(own_params, rewriting_params, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_JSON),
     .options_size = sizeof(struct organize_options),
     .state_size = sizeof(struct state),
     .open = open_organize,

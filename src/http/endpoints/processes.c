@@ -4,13 +4,10 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
 static const struct param_spec page_of_rows[] = {
     PAGE_PARAMS(.formats = FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV)), /* a tree has no pages */
     {0},
 };
-static const struct param_spec *const params[] = {selection_params, clip_params, page_of_rows,
-                                                  answer_params, NULL};
 
 struct state {
     struct process_list *list;
@@ -52,9 +49,8 @@ const struct endpoint endpoint_processes = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &processes_type,
     .line = &process_line_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 4,
+    PARAMS(selection_params, clip_params, page_of_rows, answer_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT),
     .queries = true,
     .state_size = sizeof(struct state),
     .open = open_processes,

@@ -3,8 +3,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/metrics/progress.h"
 
-#define EVENT_NS 250000000ll  /* minimum time between two events... */
-#define QUIET_NS 5000000000ll /* ...and the maximum, so that a dead connection is noticed */
+#define EVENT_NS 250000000ll /* minimum time between two events */
 
 static const struct param_spec own_params[] = {
     PARAM("follow", BOOL,
@@ -12,13 +11,6 @@ static const struct param_spec own_params[] = {
           .fallback = "false"),
     PARAM("timeout", DURATION, "end the stream after this time at the latest", .example = "'30s'"),
     {0},
-};
-static const struct param_spec *const params[] = {own_params, NULL};
-
-struct state {
-    struct index_progress sent;
-    uint64_t generation;
-    int64_t sent_ns; /* time of the last event; 0: none yet */
 };
 
 static int open_progress(struct request *rq)
@@ -56,26 +48,15 @@ static void read_progress(const struct request *rq, struct index_progress *ret)
 
 static int next_progress(struct request *rq, struct buf *out)
 {
-    struct state *s = rq->state;
     struct index_progress p;
-    int64_t now = clock_mono_ns(), since = now - s->sent_ns;
 
     request_repin(rq);
     read_progress(rq, &p);
-    uint64_t generation = snapshot_generation(rq->snapshot);
     bool last =
         rq->ending || p.store_error || (progress_is_done(&p) && !request_flag(rq, "follow"));
-    bool same = progress_is_same(&p, &s->sent) && generation == s->generation;
-    int64_t gap = same ? QUIET_NS : EVENT_NS;
-    if (s->sent_ns && !last && since < gap) {
-        rq->wait_ms = (gap - since) / 1000000 + 1;
+    if (!progress_is_due(rq, rq->state, &p, snapshot_generation(rq->snapshot), EVENT_NS, last))
         return NEXT_WAIT;
-    }
     write_event(rq, &p, out);
-    s->sent = p;
-    s->generation = generation;
-    s->sent_ns = now;
-    rq->wait_ms = QUIET_NS / 1000000;
     return last ? ERR_END : NEXT_WAIT;
 }
 
@@ -83,9 +64,9 @@ const struct endpoint endpoint_progress = {
     .path = "/progress",
     .summary = "indexing progress as server-sent events",
     .methods = METHOD_GET,
-    .params = params,
+    PARAMS(own_params),
     .apart = true,
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(struct progress_stream),
     .open = open_progress,
     .next = next_progress,
 };

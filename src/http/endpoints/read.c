@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_TEXT, FORMAT_JSON};
-struct options {
-    enum text_mode mode;
-};
-#define OPTIONS struct options
 static const struct param_spec own_params[] = {
     PARAM("file", TEXT, "path of the trace file", .required = true, .example = "'rank_0.pfw.gz'"),
     PARAM("mode", CHOICE,
           "bytes: bytes [start, end) of the text; line_bytes: the whole lines in that range; "
           "lines: lines start to end by number",
-          .fallback = "bytes", .choices = "bytes|line_bytes|lines", BIND(mode)),
+          .fallback = "bytes", .choices = "bytes|line_bytes|lines"),
     PARAM("start", INT, "first byte, or first line (counted from 1); -1 = the beginning",
           .fallback = "-1"),
     PARAM("end", INT, "byte after the last one, or last line; -1 = the end", .fallback = "-1"),
@@ -25,8 +20,6 @@ static const struct param_spec own_params[] = {
           .fallback = "false"),
     {0},
 };
-#undef OPTIONS
-static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
 struct state {
     const struct index_file *file;
@@ -47,8 +40,7 @@ static const struct object_type read_check_type = {"ReadCheck", MEMBERS(members)
 
 static enum text_mode mode_of(const struct request *rq)
 {
-    const struct options *o = rq->options;
-    return o->mode;
+    return (enum text_mode)request_uint(rq, "mode"); /* the choices have the order of the enum */
 }
 
 static int read_position(struct request *rq, const char *name, uint64_t otherwise, uint64_t *ret)
@@ -70,7 +62,7 @@ static int find_file(struct request *rq, const struct index_file **ret)
     uint32_t *files = NULL;
     size_t count = 0;
     if (!name || !*name)
-        return err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
+        return params_refuse(rq, "file", "must name one trace file");
     selection_init(&chosen);
     chosen.files = &name;
     chosen.file_count = 1;
@@ -79,7 +71,7 @@ static int find_file(struct request *rq, const struct index_file **ret)
     bool glob = strpbrk(name, "*?[") &&
                 (count != 1 || strcmp(snapshot_file(rq->snapshot, files[0])->name, name) != 0);
     if (rc == 0 && glob)
-        rc = err_set_param(&rq->err, ERR_PARAM, "file", "`file` must name one trace file");
+        rc = params_refuse(rq, "file", "must name one trace file");
     if (rc == 0 && count != 1)
         rc = err_set_param(&rq->err, ERR_NOT_FOUND, "file", "no such trace file: %s", name);
     if (rc == 0)
@@ -98,7 +90,7 @@ static int open_range(struct request *rq, struct state *s)
     if (rc < 0)
         return rc;
     if (start > end)
-        return err_set_param(&rq->err, ERR_PARAM, "end", "`end` must not be before `start`");
+        return params_refuse(rq, "end", "must not be before `start`");
     if (s->file->state == INDEX_FAILED)
         return err_set(&rq->err, ERR_CORRUPT, "%s: %s", s->file->name,
                        s->file->error ? s->file->error : "the file could not be read");
@@ -157,10 +149,8 @@ const struct endpoint endpoint_read = {
     .summary = "part of the text of a file, by bytes or lines",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &read_check_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
-    .options_size = sizeof(struct options),
+    PARAMS(own_params, answer_params),
+    FORMATS(FORMAT_TEXT, FORMAT_JSON),
     .state_size = sizeof(struct state),
     .open = open_read,
     .next = next_read,

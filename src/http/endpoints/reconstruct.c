@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const enum format formats[] = {FORMAT_TAR, FORMAT_JSON};
 #define OPTIONS struct reconstruct_options
 static const struct param_spec own_params[] = {
     PARAM("dir", TEXT,
@@ -20,13 +19,11 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, rewriting_params, answer_params,
-                                                  NULL};
 
 struct state {
     int dir;
     struct archive *archive;
-    struct rewriting way;
+    struct rewriting rewriting;
 };
 
 static int open_dir(struct request *rq, struct state *s)
@@ -34,8 +31,7 @@ static int open_dir(struct request *rq, struct state *s)
     const char *dir = request_text(rq, "dir");
 
     if (!dir || !*dir)
-        return err_set_param(&rq->err, ERR_PARAM, "dir",
-                             "`dir` must name a directory written by /organize");
+        return params_refuse(rq, "dir", "must name a directory written by /organize");
     /* The output contains lines of files that the viewer may not read. */
     if (rq->viewer)
         return err_set_param(&rq->err, -EPERM, "dir",
@@ -48,7 +44,7 @@ static int open_dir(struct request *rq, struct state *s)
     if (s->dir == -ENOENT || s->dir == -ENOTDIR)
         return err_set_param(&rq->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     if (s->dir == -ENAMETOOLONG)
-        return err_set_param(&rq->err, ERR_PARAM, "dir", "`dir` has a component that is too long");
+        return params_refuse(rq, "dir", "has a component that is too long");
     return s->dir < 0 ? err_set_param(&rq->err, s->dir, "dir", "%s: %s", dir, strerror(-s->dir))
                       : 0;
 }
@@ -74,14 +70,14 @@ static int open_reconstruct(struct request *rq)
     int rc = open_input(rq, s);
     o->archive = s->archive;
     o->level = GZIP_LEVEL_DEFAULT;
-    rc = rc < 0 ? rc : rewriting_open(rq, &s->way);
+    rc = rc < 0 ? rc : rewriting_open(rq, &s->rewriting);
     rc = rc < 0 ? rc
-                : reconstruct_open(s->dir, rq->http->env.pool, o, s->way.archive_writer,
-                                   &rq->budget, &rq->err, &s->way.transform);
+                : reconstruct_open(s->dir, rq->http->env.pool, o, s->rewriting.archive_writer,
+                                   &rq->budget, &rq->err, &s->rewriting.transform);
     if (rc == ERR_CORRUPT && rq->upload)
         rc = rq->err.code = ERR_PARAM; /* the error is in the upload */
     if (rc == 0)
-        rq->incomplete = !transform_complete(s->way.transform);
+        rq->incomplete = !transform_complete(s->rewriting.transform);
     return rc;
 }
 
@@ -89,14 +85,14 @@ static int next_reconstruct(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
 
-    return rewriting_next(rq, &s->way, out);
+    return rewriting_next(rq, &s->rewriting, out);
 }
 
 static void close_reconstruct(struct request *rq)
 {
     struct state *s = rq->state;
 
-    rewriting_close(&s->way);
+    rewriting_close(&s->rewriting);
     archive_free(s->archive);
     if (s->dir >= 0)
         close(s->dir);
@@ -107,9 +103,8 @@ const struct endpoint endpoint_reconstruct = {
     .summary = "original traces, restored from the output of /organize, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &reconstructed_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(own_params, rewriting_params, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_JSON),
     .apart = true,
     .takes_tar = true,
     .options_size = sizeof(struct reconstruct_options),

@@ -12,9 +12,6 @@
 
 /* The first one is the default: /merge returns the trace itself, so that it can be written to a
  * file directly. */
-static const enum format merge_formats[] = {FORMAT_PFW, FORMAT_TAR, FORMAT_JSON};
-static const enum format tar_formats[] = {FORMAT_TAR, FORMAT_JSON};
-static const enum format pgzip_formats[] = {FORMAT_TAR, FORMAT_PFW};
 
 #define OPTIONS struct repack_options
 static const struct param_spec selection_any_params[] = {
@@ -48,26 +45,16 @@ static const struct param_spec split_own[] = {
     {0},
 };
 static const struct param_spec pgzip_own[] = {
-    PARAM("dir", TEXT, "directory whose trace files are selected; repeatable; default all",
-          .repeatable = true, .example = "['.']"),
-    PARAM("file", TEXT, "trace file or glob pattern; repeatable", .repeatable = true,
-          .example = "['rank_*.pfw.gz']"),
-    PARAM("recursive", BOOL, "include subdirectories", .fallback = "true"),
     PARAM("level", UINT, "gzip level, 1-9", .fallback = "5", .min = 1, .max = GZIP_LEVEL_MAX,
           BIND(level)),
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const merge_params[] = {
-    merge_own, selection_any_params, rewriting_params, verify_params, answer_params, NULL};
-static const struct param_spec *const split_params[] = {
-    split_own, selection_any_params, rewriting_params, verify_params, answer_params, NULL};
-static const struct param_spec *const pgzip_params[] = {pgzip_own, answer_params, NULL};
 
 struct state {
     struct selection chosen;
     struct query *query;
-    struct rewriting way;
+    struct rewriting rewriting;
 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -94,11 +81,11 @@ static int check_names(struct request *rq, struct repack_options *o)
     bool merge = o->kind == REPACK_MERGE;
     int rc = check_name(rq, merge ? "name" : "app_name", merge ? 240 : 200);
     if (rc == 0 && merge && !text_ends(text_of(o->name), TEXT(".pfw")))
-        rc = err_set_param(&rq->err, ERR_PARAM, "name", "`name` must end with .pfw");
+        rc = params_refuse(rq, "name", "must end with .pfw");
     if (rc == 0 && o->verify && rq->format == FORMAT_PFW && !request_param(rq, "output")->set)
-        rc = err_set_param(
-            &rq->err, ERR_PARAM, "verify",
-            "`verify` requires format=tar or `output`: a single trace cannot contain the result");
+        rc = params_refuse(
+            rq, "verify",
+            "requires format=tar or `output`: a single trace cannot contain the result");
     return rc < 0 ? rc : rewriting_level(rq, &o->level);
 }
 
@@ -174,11 +161,11 @@ static int open_repack(struct request *rq, enum repack_kind kind)
     if (rc == 0 && kind == REPACK_PGZIP && rq->format == FORMAT_PFW)
         rc = check_single(rq, s);
     if (rc == 0)
-        rc = rewriting_open(rq, &s->way);
+        rc = rewriting_open(rq, &s->rewriting);
     if (rc < 0)
         return rc;
-    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->way.archive_writer, o,
-                       &rq->err, &s->way.transform);
+    return repack_open(s->query, rq->http->env.pool, &rq->budget, s->rewriting.archive_writer, o,
+                       &rq->err, &s->rewriting.transform);
 }
 
 static int open_merge(struct request *rq)
@@ -201,13 +188,13 @@ static int open_pgzip(struct request *rq)
 static int next_repack(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-    return rewriting_next(rq, &s->way, out);
+    return rewriting_next(rq, &s->rewriting, out);
 }
 
 static void close_repack(struct request *rq)
 {
     struct state *s = rq->state;
-    rewriting_close(&s->way);
+    rewriting_close(&s->rewriting);
     query_close(s->query);
 }
 
@@ -216,9 +203,8 @@ const struct endpoint endpoint_merge = {
     .summary = "many traces merged into one",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &repacked_type,
-    .params = merge_params,
-    .formats = merge_formats,
-    .format_count = 3,
+    PARAMS(merge_own, selection_any_params, rewriting_params, verify_params, answer_params),
+    FORMATS(FORMAT_PFW, FORMAT_TAR, FORMAT_JSON),
     .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_merge,
@@ -230,9 +216,8 @@ const struct endpoint endpoint_split = {
     .summary = "traces split into files of a given size, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &repacked_type,
-    .params = split_params,
-    .formats = tar_formats,
-    .format_count = 2,
+    PARAMS(split_own, selection_any_params, rewriting_params, verify_params, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_JSON),
     .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_split,
@@ -243,9 +228,8 @@ const struct endpoint endpoint_pgzip = {
     .path = "/pgzip",
     .summary = "uncompressed traces, compressed with gzip for random access, as a tar archive",
     .methods = METHOD_GET | METHOD_POST,
-    .params = pgzip_params,
-    .formats = pgzip_formats,
-    .format_count = 2,
+    PARAMS(files_params, pgzip_own, answer_params),
+    FORMATS(FORMAT_TAR, FORMAT_PFW),
     .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),
     .open = open_pgzip,

@@ -1,19 +1,12 @@
 /* requests.c - /requests: the unfinished requests, for users that may end them (cancel.c). */
 #include "http/endpoints/endpoints.h"
 #include "http/exchange/exchanges.h"
+#include "http/request/selection.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct param_spec own_params[] = {
-    PARAM("format", TEXT, "format of the response; default: chosen by the Accept header"),
-    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
-    {0},
-};
-static const struct param_spec *const params[] = {own_params, NULL};
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
 
 struct row {
     char id[72], client[INET6_ADDRSTRLEN + 4];
@@ -137,9 +130,8 @@ const struct endpoint endpoint_requests = {
     .methods = METHOD_GET,
     .answer = &requests_type,
     .line = &row_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 4,
+    PARAMS(format_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT),
     .immediate = true,
     .state_size = sizeof(struct state),
     .open = open_requests,

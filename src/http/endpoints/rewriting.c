@@ -28,8 +28,7 @@ int rewriting_level(struct request *rq, int *ret)
         if (strcmp(text, words[i].word) == 0)
             return *ret = words[i].level, 0;
     if (text[0] < '0' || text[0] > '9' || text[1])
-        return err_set_param(&rq->err, ERR_PARAM, "compress",
-                             "`compress` must be true, false or a level from 0 to 9");
+        return params_refuse(rq, "compress", "must be true, false or a level from 0 to 9");
     return *ret = text[0] - '0', 0;
 }
 

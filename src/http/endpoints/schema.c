@@ -4,10 +4,6 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/selection.h"
 
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
-static const struct param_spec *const params[] = {selection_params, clip_params, answer_params,
-                                                  NULL};
-
 struct state {
     struct schema *schema;
 };
@@ -40,9 +36,8 @@ const struct endpoint endpoint_schema = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &schema_type,
     .line = &schema_column_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 4,
+    PARAMS(selection_params, clip_params, answer_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT),
     .queries = true,
     .state_size = sizeof(struct state),
     .open = open_schema,

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT};
-
 #define OPTIONS struct stats_options
 static const struct param_spec own_params[] = {
     PARAM("report", CHOICE, "report to return", .fallback = "summary",
@@ -33,8 +31,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, selection_params, clip_params,
-                                                  answer_params, NULL};
 
 struct state {
     struct stats *stats; /* NULL with per_file */
@@ -139,9 +135,8 @@ const struct endpoint endpoint_stats = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &stats_answer_type,
     .line = &stats_row_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 4,
+    PARAMS(own_params, selection_params, clip_params, answer_params),
+    FORMATS(FORMAT_JSON, FORMAT_NDJSON, FORMAT_CSV, FORMAT_TEXT),
     .options_size = sizeof(struct stats_options),
     .queries = true,
     .state_size = sizeof(struct state),

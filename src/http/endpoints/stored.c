@@ -5,6 +5,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/request/read.h"
 #include "http/request/router.h"
+#include "http/request/selection.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,12 +24,8 @@ static const struct param_spec own_params[] = {
           "POST: address of the Perfetto UI that /open/ID sends the result to: https://..., or "
           "http:// on this machine",
           .fallback = STORED_UI, .post = true),
-    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, NULL};
-static const struct param_spec *const no_params[] = {NULL};
-static const enum format formats[] = {FORMAT_JSON};
 
 struct state {
     struct stored_query *queries;
@@ -117,9 +114,10 @@ static int check_query(struct request *rq, const char *query)
 
 static bool is_name(const char *name)
 {
-    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     size_t n = strlen(name);
-    return n && n <= NAME_MAX_LENGTH && *name != '.' && strspn(name, sane) == n;
+    return n && n <= NAME_MAX_LENGTH && *name != '.' && strspn(name, allowed) == n;
 }
 
 /* Accepts https://host[:port][/path], or http:// on loopback, where nobody else can listen in,
@@ -128,9 +126,9 @@ static bool is_ui(const char *ui)
 {
     static const char *const starts[] = {"https://", "http://localhost", "http://127.0.0.1",
                                          "http://[::1]"};
-    static const char sane[] =
+    static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/[]~%";
-    if (strspn(ui, sane) != strlen(ui) || strlen(ui) > 500)
+    if (strspn(ui, allowed) != strlen(ui) || strlen(ui) > 500)
         return false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         size_t n = strlen(starts[i]);
@@ -197,9 +195,8 @@ const struct endpoint endpoint_store = {
     .summary = "list of stored queries; POST stores one under its own path",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &answer_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, pretty_params),
+    FORMATS(FORMAT_JSON),
     .immediate = true,
     .changes = true,
     .state_size = sizeof(struct state),
@@ -212,5 +209,4 @@ const struct endpoint endpoint_stored = {
     .path = "/q/{id}/{name}",
     .summary = "result of a stored query",
     .methods = METHOD_GET,
-    .params = no_params,
 };

@@ -3,13 +3,12 @@
 #include "dftracerd/schema.h"
 
 #include "http/endpoints/endpoints.h"
+#include "http/exchange/steps.h"
 #include "http/request/query_text.h"
 #include "http/request/selection.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const enum format formats[] = {FORMAT_JSON};
 
 static const struct param_spec own_params[] = {
     PARAM("column", TEXT,
@@ -23,8 +22,6 @@ static const struct param_spec own_params[] = {
           .example = "100", .min = 1, .max = 1000),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, selection_params, answer_params,
-                                                  NULL};
 
 struct suggestion {
     struct value value, count;
@@ -34,7 +31,6 @@ struct state {
     struct query *query;
     struct schema *schema;       /* for names */
     struct aggregate *aggregate; /* for values */
-    struct buf filter;
     const char *column;
     struct suggestion *values;
     size_t count;
@@ -81,22 +77,22 @@ static void write_pattern(struct buf *out, struct text prefix)
 }
 
 /* Adds to the request's filter that the column begins with the prefix. */
-static int narrow_selection(struct request *rq, struct state *s, struct selection *chosen)
+static int narrow_selection(struct request *rq, struct selection *chosen)
 {
     struct text prefix = text_of(request_text(rq, "prefix"));
-    struct buf pattern = {0};
+    struct buf pattern = {0}, filter = {0};
 
     if (!prefix.len)
         return 0;
-    if (chosen->query.len)
-        buf_printf(&s->filter, "(%.*s) and ", (int)chosen->query.len, chosen->query.ptr);
-    buf_printf(&s->filter, "%s ~* ", request_text(rq, "column"));
     write_pattern(&pattern, prefix);
-    query_text_string(&s->filter, (struct text){pattern.data, pattern.len});
-    int rc = pattern.error ? pattern.error : s->filter.error;
+    buf_printf(&filter, "%s ~* ", request_text(rq, "column"));
+    query_text_string(&filter, (struct text){pattern.data, pattern.len});
+    int rc = pattern.error ? pattern.error : filter.error;
+    const char *copy = arena_strdup(&rq->arena, (struct text){filter.data, filter.len});
+    rc = rc < 0 ? rc : query_text_and(&rq->arena, chosen->query, text_of(copy), &chosen->query);
     buf_done(&pattern);
-    chosen->query = (struct text){s->filter.data, s->filter.len};
-    return rc;
+    buf_done(&filter);
+    return rc < 0 ? rc : rq->arena.error;
 }
 
 /* The column must be a name of the query language, not a piece of a query. */
@@ -162,7 +158,7 @@ static int open_values(struct request *rq, struct state *s, struct selection *ch
         query_close(s->query);
         s->query = NULL;
     }
-    rc = rc < 0 ? rc : narrow_selection(rq, s, chosen);
+    rc = rc < 0 ? rc : narrow_selection(rq, chosen);
     rc = rc < 0 ? rc : open_narrowed(rq, s, chosen);
     rc = rc < 0 ? rc : aggregate_open(s->query, &o, &rq->err, &s->aggregate);
     if (rc == ERR_PARAM && strcmp(rq->err.param, "group_by") == 0) {
@@ -180,7 +176,7 @@ static bool begins_with(struct text t, struct text prefix)
 }
 
 /* A path args.ret also matches the prefix of ret. */
-static bool is_meant(struct text path, struct text prefix)
+static bool matches_prefix(struct text path, struct text prefix)
 {
     struct text args = TEXT("args.");
 
@@ -213,7 +209,7 @@ static void add_names(struct state *s, struct text prefix)
     qsort(s->values, s->count, sizeof *s->values, compare_values);
     for (size_t i = 0; i < s->schema->count && s->count < s->limit; i++) {
         const struct schema_column *c = &s->schema->columns[i];
-        if (is_meant(c->path, prefix))
+        if (matches_prefix(c->path, prefix))
             add_name(s, c->path, c->type, (struct value){.type = VALUE_UINT, .u = c->rows});
     }
     s->count = s->count < s->limit ? s->count : s->limit;
@@ -241,11 +237,6 @@ static int open_suggest(struct request *rq)
     return rc;
 }
 
-static int next_suggest(struct request *rq, struct buf *out)
-{
-    return format_object(&suggest_type, rq->state, rq->pretty, out);
-}
-
 static void close_suggest(struct request *rq)
 {
     struct state *s = rq->state;
@@ -253,7 +244,6 @@ static void close_suggest(struct request *rq)
     aggregate_close(s->aggregate);
     schema_free(s->schema);
     query_close(s->query);
-    buf_done(&s->filter);
 }
 
 const struct endpoint endpoint_suggest = {
@@ -261,11 +251,10 @@ const struct endpoint endpoint_suggest = {
     .summary = "completion of column names and values",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &suggest_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, selection_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .state_size = sizeof(struct state),
     .open = open_suggest,
-    .next = next_suggest,
+    .next = steps_write_state,
     .close = close_suggest,
 };

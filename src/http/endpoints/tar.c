@@ -7,8 +7,6 @@
 
 enum { PIECE = 64 << 10 };
 
-static const enum format formats[] = {FORMAT_JSON, FORMAT_TEXT};
-
 static const struct param_spec own_params[] = {
     PARAM("dir", TEXT, "directory whose archives are selected; repeatable; default all",
           .repeatable = true, .example = "['.']"),
@@ -19,7 +17,6 @@ static const struct param_spec own_params[] = {
     PARAM("info", BOOL, "text: describe each archive; default if members are not listed"),
     {0},
 };
-static const struct param_spec *const params[] = {own_params, answer_params, NULL};
 
 /* An archive, and the totals of its traces. */
 struct archive {
@@ -173,7 +170,7 @@ static int open_tar(struct request *rq)
     for (size_t i = 0; rc == 0 && i < s->count; i++) {
         enum index_state state = archive_at(s, i)->state;
         if (state != INDEX_READY && state != INDEX_FAILED)
-            rq->incomplete = 1;
+            rq->incomplete = true;
     }
     s->generation = snapshot_generation(rq->snapshot);
     s->complete = !rq->incomplete;
@@ -252,9 +249,8 @@ const struct endpoint endpoint_tar = {
     .summary = "archives of traces: their properties and members",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &archives_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 2,
+    PARAMS(own_params, answer_params),
+    FORMATS(FORMAT_JSON, FORMAT_TEXT),
     .state_size = sizeof(struct state),
     .open = open_tar,
     .next = next_tar,

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-static const enum format formats[] = {FORMAT_JSON};
-
 #define OPTIONS struct timeline_options
 static const struct param_spec own_params[] = {
     PARAM("width", UINT, "number of columns that the window is divided into, at most 8192",
@@ -35,7 +33,6 @@ static const struct param_spec own_params[] = {
     {0},
 };
 #undef OPTIONS
-static const struct param_spec *const params[] = {own_params, page_params, answer_params, NULL};
 
 /* A cell, and the number of equal columns that begin with it. */
 struct run {
@@ -383,9 +380,8 @@ const struct endpoint endpoint_timeline = {
     .summary = "data to draw a time window: lanes divided into columns, and the longest events",
     .methods = METHOD_GET | METHOD_POST,
     .answer = &timeline_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 1,
+    PARAMS(own_params, page_params, answer_params),
+    FORMATS(FORMAT_JSON),
     .options_size = sizeof(struct timeline_options),
     .queries = true,
     .state_size = sizeof(struct state),

@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum format formats[] = {FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV,
-                                      FORMAT_TEXT,   FORMAT_PFW,  FORMAT_PERFETTO};
-
 static const struct param_spec own_params[] = {
     PARAM("order", TEXT,
           "file: one file after the other; ts: merge all files by time; or a column to sort by, "
@@ -44,15 +41,18 @@ static const struct param_spec own_params[] = {
           .formats = FORMAT_BIT(PERFETTO)),
     {0},
 };
-static const struct param_spec *const params[] = {own_params,  selection_params, clip_params,
-                                                  page_params, answer_params,    NULL};
 
 enum mode { MODE_LINES, MODE_ROWS, MODE_COUNT, MODE_RECIPE };
 struct view_summary {
     uint64_t rows, scanned, skipped, generation, elapsed_ms;
 };
+struct order { /* order=file, order=ts, or a column with or without a sign */
+    bool by_time, descending;
+    const char *column; /* NULL: none */
+};
 struct state {
     enum mode mode;
+    struct order order;
     struct recipe recipe;
     struct selection chosen;
     struct follow *follow; /* NULL: one answer on one generation */
@@ -105,45 +105,27 @@ static const struct object_type view_line_type = {.name = "ViewLine", .refers = 
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-/* order=file, order=ts, or a column with or without a sign. */
-struct order {
-    bool by_time, descending;
-    const char *column; /* NULL: none */
-};
-
-/* In a URL, + is a space. */
-static struct order order_of(const struct request *rq)
+static int read_order(struct request *rq, struct order *ret)
 {
     const char *text = request_text(rq, "order");
-    bool sign = *text == '-' || *text == '+' || *text == ' ';
-
-    if (strcmp(text, "file") == 0)
-        return (struct order){.column = NULL};
-    if (strcmp(text, "ts") == 0)
-        return (struct order){.by_time = true};
-    return (struct order){.descending = *text == '-', .column = text + sign};
-}
-
-static int check_order(struct request *rq)
-{
-    const struct order order = order_of(rq);
-
-    if (order.column && !*order.column)
-        return err_set_param(&rq->err, ERR_PARAM, "order",
-                             "`order` must be file, ts or a column: -dur");
-    return 0;
+    bool sign = *text == '-' || *text == '+' || *text == ' '; /* in a URL, + is a space */
+    *ret = (struct order){.by_time = strcmp(text, "ts") == 0};
+    if (ret->by_time || strcmp(text, "file") == 0)
+        return 0;
+    ret->descending = *text == '-';
+    ret->column = text + sign;
+    return *ret->column ? 0 : params_refuse(rq, "order", "must be file, ts or a column: -dur");
 }
 
 static int open_rows(struct request *rq, struct state *s)
 {
     const struct param *select = request_param(rq, "select");
     const char *const *columns = (const char *const *)select->items;
-    const struct order order = order_of(rq);
     struct rows_options o = {.columns = columns,
                              .column_count = select->count,
-                             .order_ts = order.by_time,
-                             .order_by = order.column,
-                             .descending = order.descending,
+                             .order_ts = s->order.by_time,
+                             .order_by = s->order.column,
+                             .descending = s->order.descending,
                              .limit = request_limit(rq),
                              .offset = request_uint(rq, "offset")};
     s->columns = select->count;
@@ -164,10 +146,9 @@ static enum perfetto_times times_of(const struct request *rq)
 
 static int open_lines(struct request *rq, struct state *s)
 {
-    const struct order order = order_of(rq);
-    struct view_options o = {.order_ts = order.by_time,
-                             .order_by = order.column,
-                             .descending = order.descending,
+    struct view_options o = {.order_ts = s->order.by_time,
+                             .order_by = s->order.column,
+                             .descending = s->order.descending,
                              .no_metadata = !s->recipe.include_metadata,
                              .limit = request_limit(rq),
                              .offset = request_uint(rq, "offset"),
@@ -199,19 +180,18 @@ static int check_format(struct request *rq, enum mode mode)
 }
 
 /* An endless answer cannot be counted, sorted or laid out as a table. */
-static int check_follow(struct request *rq, enum mode mode)
+static int check_follow(struct request *rq, const struct state *s)
 {
-    enum format other = mode == MODE_LINES ? FORMAT_PFW : FORMAT_CSV;
+    enum format other = s->mode == MODE_LINES ? FORMAT_PFW : FORMAT_CSV;
     bool stream = rq->format == FORMAT_NDJSON || rq->format == other;
-    const struct order order = order_of(rq);
     if (!request_flag(rq, "follow"))
         return 0;
-    if (order.by_time || order.column)
+    if (s->order.by_time || s->order.column)
         return err_set_param(&rq->err, ERR_PARAM, "order",
                              "`order=%s` cannot be combined with `follow`: later events are not "
                              "known yet",
-                             order.column ? "column" : "ts");
-    if (mode == MODE_RECIPE || !stream)
+                             s->order.column ? "column" : "ts");
+    if (s->mode == MODE_RECIPE || !stream)
         return err_set_param(
             &rq->err, ERR_PARAM, "format",
             "`follow` requires format ndjson or pfw, or with `select` format ndjson or csv");
@@ -226,16 +206,9 @@ static int choose_mode(struct request *rq, struct state *s)
               : count        ? MODE_COUNT
               : select->set  ? MODE_ROWS
                              : MODE_LINES;
-    int rc = check_order(rq);
-    rc = rc < 0 ? rc : check_follow(rq, s->mode);
+    int rc = read_order(rq, &s->order);
+    rc = rc < 0 ? rc : check_follow(rq, s);
     return rc < 0 || s->mode == MODE_RECIPE ? rc : check_format(rq, s->mode);
-}
-
-/* True if the client wants the current state, and no files read for it. */
-static bool no_wait(const struct request *rq)
-{
-    const struct param *wait = request_param(rq, "wait");
-    return wait->given && text_eq(wait->text, TEXT("no"));
 }
 
 static int open_news(struct request *rq, struct state *s, struct query **ret)
@@ -251,13 +224,11 @@ static int check_within(struct request *rq, const struct state *s)
     if (!s->chosen.within.ptr)
         return 0;
     if (s->mode == MODE_RECIPE)
-        return err_set_param(&rq->err, ERR_PARAM, "within", "`within` cannot be saved in a recipe");
+        return params_refuse(rq, "within", "cannot be saved in a recipe");
     if (request_flag(rq, "follow"))
-        return err_set_param(&rq->err, ERR_PARAM, "within",
-                             "`within` cannot be combined with `follow`");
+        return params_refuse(rq, "within", "cannot be combined with `follow`");
     if (s->mode == MODE_LINES && s->chosen.clip)
-        return err_set_param(&rq->err, ERR_PARAM, "clip",
-                             "`clip` requires `select`; raw lines are returned unmodified");
+        return params_refuse(rq, "clip", "requires `select`; raw lines are returned unmodified");
     return 0;
 }
 
@@ -281,7 +252,7 @@ static int open_query(struct request *rq, struct state *s)
     }
     if (!request_flag(rq, "follow"))
         return selection_open(rq, &s->chosen, &s->query);
-    rc = follow_new(!no_wait(rq), &s->follow);
+    rc = follow_new(!selection_indexes_nothing(rq), &s->follow);
     rc = rc < 0 ? rc : open_news(rq, s, &s->query);
     if (rc == 0)
         rq->incomplete = !query_complete(s->query);
@@ -437,9 +408,8 @@ const struct endpoint endpoint_view = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &view_type,
     .line = &view_line_type,
-    .params = params,
-    .formats = formats,
-    .format_count = 6,
+    PARAMS(own_params, selection_params, clip_params, page_params, answer_params),
+    FORMATS(FORMAT_NDJSON, FORMAT_JSON, FORMAT_CSV, FORMAT_TEXT, FORMAT_PFW, FORMAT_PERFETTO),
     .own_format = "recipe",
     .state_size = sizeof(struct state),
     .open = open_view,

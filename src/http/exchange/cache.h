@@ -31,8 +31,8 @@ struct cache_answer {
     char content_type[96];
     bool incomplete;
 };
-/* Returns *new* with one reference, and takes the body (leaving it empty). Returns NULL, and takes
- * nothing, if there is no memory. */
+/* Returns *new* with one reference; the body is *stolen*, and empty then. Returns NULL, and leaves
+ * the body, if there is no memory. */
 struct cache_answer *cache_answer_new(struct buf *body, const char *content_type, bool incomplete);
 struct cache_answer *cache_answer_ref(struct cache_answer *a);
 void cache_answer_release(struct cache_answer *a); /* NULL-safe */

@@ -1,16 +1,15 @@
 /* copy.c - keeps a copy of an answer of many steps while it is sent, so that the cache can serve
  * it to the next request. */
 #include "http/exchange/work.h"
+#include "http/request/selection.h"
 
 /* A cached answer must be the one that all requests would get. `wait=no` requests no indexing, so
  * its answer may stay incomplete. */
 struct cache_answer *exchange_answer_of(struct exchange *x, struct buf *body)
 {
     const struct request *rq = &x->rq;
-    const struct param *wait = request_param(rq, "wait");
-    bool no_wait = wait && wait->given && text_eq(wait->text, TEXT("no"));
     const char *type = rq->content_type ? rq->content_type : format_content_type(rq->format);
-    if (rq->status != 200 || (rq->incomplete && no_wait))
+    if (rq->status != 200 || (rq->incomplete && selection_indexes_nothing(rq)))
         return NULL;
     return cache_answer_new(body, type, rq->incomplete);
 }

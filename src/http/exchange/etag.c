@@ -5,7 +5,7 @@
 
 /* True for parameters with which the generation does not determine the answer: it continues,
  * reports how long it took, or examines a file. */
-static bool is_fleeting(const struct request *rq)
+static bool has_no_etag(const struct request *rq)
 {
     static const char *const names[] = {"follow", "summary", "check"};
     if (rq->endpoint->apart)
@@ -27,7 +27,7 @@ static void put_number(struct buf *out, uint64_t number)
 }
 
 /* Appends all that an answer depends on besides the request. */
-static void put_world(struct exchange *x, struct buf *out)
+static void put_dependencies(struct exchange *x, struct buf *out)
 {
     const struct http_options *o = x->rq.http->options;
     buf_puts(out, snapshot_uuid(x->rq.snapshot));
@@ -58,10 +58,10 @@ void etag_of_text(struct exchange *x, struct text text)
 void etag_make(struct exchange *x)
 {
     struct buf key = {0};
-    if (is_fleeting(&x->rq) || !snapshot_is_listed(x->rq.snapshot))
+    if (has_no_etag(&x->rq) || !snapshot_is_listed(x->rq.snapshot))
         return;
     buf_reserve(&key, 1000);
-    put_world(x, &key);
+    put_dependencies(x, &key);
     params_normalised(&x->rq, &key);
     buf_puts(&key, x->rq.format_given ? "+" : "");
     if (!key.error) {

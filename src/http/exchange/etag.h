@@ -9,8 +9,8 @@
 
 /* Makes x->etag from the generation, the roots, and the request's parameters and format, and x->key
  * from the same and the content coding. The ETag is weak: content codings share it. There is none
- * if the answer depends on something else as well, nor before the first walk is over: a root that
- * has not changed since the last run then has the same generation afterwards. */
+ * if the answer depends on something else as well, nor before the first directory scan is over: a
+ * root that has not changed since the last run then has the same generation afterwards. */
 void etag_make(struct exchange *x);
 /* Makes the ETag of an answer whose bytes are known. */
 void etag_of_text(struct exchange *x, struct text text);

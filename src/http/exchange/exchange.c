@@ -251,16 +251,16 @@ static void job_more(void *arg)
 /* Copies at most `max` of the pending bytes. */
 static size_t copy_pending(struct exchange *x, char *out, size_t max)
 {
-    size_t taken = 0;
-    while (taken < max && x->read_at < x->pending.len) {
-        size_t left = x->pending.len - x->read_at, n = left < max - taken ? left : max - taken;
-        memcpy(out + taken, x->pending.data + x->read_at, n);
+    size_t copied = 0;
+    while (copied < max && x->read_at < x->pending.len) {
+        size_t left = x->pending.len - x->read_at, n = left < max - copied ? left : max - copied;
+        memcpy(out + copied, x->pending.data + x->read_at, n);
         x->read_at += n;
-        taken += n;
+        copied += n;
         promote_queued(x);
     }
-    x->sent += taken;
-    return taken;
+    x->sent += copied;
+    return copied;
 }
 
 ssize_t exchange_read(struct exchange *x, char *out, size_t max)

@@ -37,7 +37,7 @@ bool exchange_validate(struct exchange *x)
 
 /* ---- answers shared with other requests ------------------------------------------------------ */
 
-/* Takes the reference. Caller holds the lock, or no other thread has x. */
+/* The reference becomes owned by x. Caller holds the lock, or no other thread has x. */
 static void adopt_answer(struct exchange *x, struct cache_answer *answer)
 {
     x->whole = answer;
@@ -55,7 +55,8 @@ bool exchange_find(struct exchange *x)
 }
 
 /* Settles the flight that x leads. Its first step (or turn) must be its whole answer to be shared.
- * Takes the bytes if it returns an answer, which the caller then delivers to those that joined. */
+ * The bytes are *stolen* if it returns an answer, which the caller then delivers to those that
+ * joined. */
 static struct cache_answer *settle_flight(struct exchange *x, int rc, struct buf *fresh,
                                           struct cache_place **ret_joined)
 {
@@ -72,7 +73,7 @@ static struct cache_answer *settle_flight(struct exchange *x, int rc, struct buf
 }
 
 /* Caller holds the lock. */
-static pool_job *take_job(struct exchange *x, enum exchange_phase phase, pool_job *job)
+static pool_job *claim_job(struct exchange *x, enum exchange_phase phase, pool_job *job)
 {
     x->job = true;
     x->refs++;
@@ -82,7 +83,7 @@ static pool_job *take_job(struct exchange *x, enum exchange_phase phase, pool_jo
 
 static int submit_job(struct exchange *x, enum exchange_phase phase, pool_job *job)
 {
-    int rc = exchange_queue(x, take_job(x, phase, job));
+    int rc = exchange_queue(x, claim_job(x, phase, job));
     if (rc == 0)
         return 0;
     x->job = false;
@@ -161,7 +162,7 @@ static bool yield_turn(struct exchange *x)
     return wanted && exchange_queue(x, job_turn) == 0;
 }
 
-/* Ends a step of the job of x, and takes the job's reference. */
+/* Ends a step of the job of x, and releases the job's reference unless there is another step. */
 static void finish_opening(struct exchange *x, int rc, struct buf fresh)
 {
     struct cache_place *joined;
@@ -197,7 +198,7 @@ static void finish_opening(struct exchange *x, int rc, struct buf fresh)
     exchange_unref(x);
 }
 
-/* Runs a step of an open x, and takes the job's reference. */
+/* Runs a step of an open x. */
 static void job_turn(void *arg)
 {
     struct exchange *x = arg;
@@ -221,7 +222,7 @@ static void open_now(struct exchange *x)
 
 static void job_open(void *arg)
 {
-    readiness_want(arg);
+    readiness_request_files(arg);
     open_now(arg);
 }
 
@@ -229,7 +230,7 @@ static void job_open(void *arg)
 
 /* A request that sees only a part of the files comes here even without waiting, for a worker to
  * find out which. */
-static bool only_filters(const struct exchange *x)
+static bool is_filter_only(const struct exchange *x)
 {
     const char *wait = request_text(&x->rq, "wait");
     return x->rq.viewer && (!wait || strcmp(wait, "no") == 0);
@@ -241,7 +242,7 @@ static bool check_ready(struct exchange *x)
 {
     x->stepped_ns = clock_mono_ns();
     exchange_pin(x);
-    if (x->rq.snapshot && (only_filters(x) || readiness_of(x)))
+    if (x->rq.snapshot && (is_filter_only(x) || readiness_check(x)))
         return true;
     exchange_unpin(x);
     x->check_ns = clock_mono_ns() - x->stepped_ns;
@@ -252,7 +253,7 @@ static bool check_ready(struct exchange *x)
  * true if this job has to open() it. */
 static bool unpark_request(struct exchange *x)
 {
-    if (!only_filters(x)) /* its deadline is running already */
+    if (!is_filter_only(x)) /* its deadline is running already */
         exchange_set_deadline(x);
     exchange_validate(x);
     pthread_mutex_lock(&x->lock);
@@ -285,7 +286,7 @@ static void job_check_ready(void *arg)
     if (!ready)
         stay_parked(x);
     bool work = ready && unpark_request(x);
-    if (only_filters(x)) /* counted by exchange_start */
+    if (is_filter_only(x)) /* counted by exchange_start */
         exchange_opening(x, -1);
     if (work)
         open_now(x);
@@ -312,21 +313,21 @@ void exchange_recheck(struct exchange *x, int64_t now, int64_t gap_ns)
 
 pool_job *exchange_start(struct exchange *x, bool park)
 {
-    bool filters = park && only_filters(x);
+    bool filters = park && is_filter_only(x);
     if (park && !filters)
-        return take_job(x, EXCHANGE_PARKED, job_check_ready);
+        return claim_job(x, EXCHANGE_PARKED, job_check_ready);
     if (!filters)
-        return needs_work(x) ? take_job(x, EXCHANGE_WORKING, job_open) : NULL;
+        return needs_work(x) ? claim_job(x, EXCHANGE_WORKING, job_open) : NULL;
     exchange_set_deadline(x);
     exchange_opening(x, 1);
-    return take_job(x, EXCHANGE_FILTERING, job_check_ready);
+    return claim_job(x, EXCHANGE_FILTERING, job_check_ready);
 }
 
 void exchange_submit(struct exchange *x, pool_job *job)
 {
     if (exchange_queue(x, job) == 0)
         return;
-    if (job == job_open || only_filters(x))
+    if (job == job_open || is_filter_only(x))
         exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
     x->job = false;

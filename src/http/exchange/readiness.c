@@ -23,7 +23,7 @@ static bool is_pending(const struct index_file *f)
     return f->state == INDEX_PENDING || f->state == INDEX_INDEXING;
 }
 
-/* True if the generation has no pending files and the first walk is over. */
+/* True if the generation has no pending files and the first directory scan is over. */
 static bool is_all_ready(struct exchange *x)
 {
     const struct snapshot *s = x->rq.snapshot;
@@ -41,15 +41,10 @@ static bool is_all_ready(struct exchange *x)
 
 /* ---- wait=fresh ------------------------------------------------------------------------------ */
 
-static bool wants_fresh(const struct request *rq)
+bool readiness_wants_fresh(const struct request *rq)
 {
     const char *wait = request_text(rq, "wait");
     return wait && strcmp(wait, "fresh") == 0;
-}
-
-bool readiness_wants_fresh(const struct exchange *x)
-{
-    return wants_fresh(&x->rq);
 }
 
 static int64_t time_ns(struct timespec t)
@@ -98,25 +93,23 @@ static bool want_selected(struct request *rq, bool fresh)
     return ready;
 }
 
-bool readiness_of_request(struct request *rq)
+bool readiness_check_request(struct request *rq)
 {
     const struct http_options *o = rq->http->options;
-    bool fresh = wants_fresh(rq);
+    bool fresh = readiness_wants_fresh(rq);
     if (fresh && o->scanned_since && !o->scanned_since(o->scanned_since_arg, rq->started_ns))
         return false;
     return want_selected(rq, fresh) && snapshot_is_listed(rq->snapshot);
 }
 
-bool readiness_of(struct exchange *x)
+bool readiness_check(struct exchange *x)
 {
-    return (!readiness_wants_fresh(x) && is_all_ready(x)) || readiness_of_request(&x->rq);
+    return (!readiness_wants_fresh(&x->rq) && is_all_ready(x)) || readiness_check_request(&x->rq);
 }
 
-void readiness_want(struct exchange *x)
+void readiness_request_files(struct exchange *x)
 {
-    const struct param *wait = request_param(&x->rq, "wait");
-    bool no = !wait || (wait->given && text_eq(wait->text, TEXT("no")));
-    if (!no && !is_all_ready(x))
+    if (!selection_indexes_nothing(&x->rq) && !is_all_ready(x))
         want_selected(&x->rq, false);
 }
 

@@ -35,6 +35,11 @@ int steps_run(struct request *rq, size_t bytes, struct buf *out)
     return rc == NEXT_WAIT && rq->ending ? ERR_END : rc;
 }
 
+int steps_write_state(struct request *rq, struct buf *out)
+{
+    return format_object(rq->endpoint->answer, rq->state, rq->pretty, out);
+}
+
 void steps_close(struct request *rq)
 {
     if (rq->state && rq->endpoint->close)

@@ -11,6 +11,8 @@ int steps_open(struct request *rq);
 /* Runs next() until `out` has `bytes`, or has something after a while. Returns 0 if there is more,
  * NEXT_TURN (no bytes so far), NEXT_WAIT, ERR_END, or an error. */
 int steps_run(struct request *rq, size_t bytes, struct buf *out);
+/* A next() for endpoints whose answer describes their state: writes it as JSON. */
+int steps_write_state(struct request *rq, struct buf *out);
 /* Calls close() and releases the snapshot. */
 void steps_close(struct request *rq);
 

@@ -22,8 +22,8 @@ void exchange_submit(struct exchange *x, pool_job *job);
  * been sent, so an error becomes the status and nothing is written. Returns 0, NEXT_TURN (nothing
  * yet), NEXT_WAIT, ERR_END, or an error. */
 int exchange_step(struct exchange *x, bool first, struct buf *out);
-/* Makes an answer for the cache, and takes the bytes. Returns NULL if the answer is not for others,
- * or there is no memory. */
+/* Returns a *new* answer for the cache, which steals the bytes; or NULL, and leaves them, if the
+ * answer is not for others, or there is no memory. */
 struct cache_answer *exchange_answer_of(struct exchange *x, struct buf *body);
 /* Copies a step's bytes as long as the answer may be kept; after the last step the cache keeps it.
  */

@@ -25,9 +25,9 @@ void metrics_begun(struct metrics *m)
         atomic_fetch_add(&m->in_flight, 1);
 }
 
-void metrics_turned_away(struct metrics *m)
+void metrics_connection_refused(struct metrics *m)
 {
-    atomic_fetch_add(&m->turned_away, 1);
+    atomic_fetch_add(&m->refused_connections, 1);
 }
 
 void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status,
@@ -61,9 +61,16 @@ bool metrics_ready(struct metrics *m, const struct index_progress *p)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static void put_head(struct buf *out, const char *name, const char *type, const char *help)
+void metrics_put_head(struct buf *out, const char *name, const char *type, const char *help)
 {
-    buf_printf(out, "# HELP dftracerd_%s %s\n# TYPE dftracerd_%s %s\n", name, help, name, type);
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void metrics_put(struct buf *out, const char *name, const char *type, const char *help,
+                 uint64_t value)
+{
+    metrics_put_head(out, name, type, help);
+    buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
 /* Calls `write` for each endpoint that was requested at least once, which are few. */
@@ -118,48 +125,38 @@ static void write_cache(struct cache *cache, struct buf *out)
 {
     struct cache_counts c;
     cache_counts(cache, &c);
-    const struct {
-        const char *name, *type, *help;
-        uint64_t value;
-    } rows[] = {
-        {"cache_hits_total", "counter", "Requests served from the response cache.", c.hits},
-        {"cache_misses_total", "counter",
-         "Requests whose response was not in the cache and had to be computed.", c.misses},
-        {"cache_joined_total", "counter",
-         "Requests that shared the response of another request in progress.", c.joined},
-        {"cache_bytes", "gauge", "Memory used by the response cache, in bytes.", c.bytes},
-        {"cache_entries", "gauge", "Responses in the response cache.", c.entries},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        put_head(out, rows[i].name, rows[i].type, rows[i].help);
-        buf_printf(out, "dftracerd_%s %llu\n", rows[i].name, (unsigned long long)rows[i].value);
-    }
+    metrics_put(out, "dftracerd_cache_hits_total", "counter",
+                "Requests served from the response cache.", c.hits);
+    metrics_put(out, "dftracerd_cache_misses_total", "counter",
+                "Requests whose response was not in the cache and had to be computed.", c.misses);
+    metrics_put(out, "dftracerd_cache_joined_total", "counter",
+                "Requests that shared the response of another request in progress.", c.joined);
+    metrics_put(out, "dftracerd_cache_bytes", "gauge",
+                "Memory used by the response cache, in bytes.", c.bytes);
+    metrics_put(out, "dftracerd_cache_entries", "gauge", "Responses in the response cache.",
+                c.entries);
 }
 
 void metrics_write(struct metrics *m, int queued, struct cache *cache, struct buf *out)
 {
-    put_head(out, "http_requests_total", "counter",
-             "Requests completed, by endpoint and status code.");
+    metrics_put_head(out, "dftracerd_http_requests_total", "counter",
+                     "Requests completed, by endpoint and status code.");
     each_endpoint(m, out, write_codes);
-    put_head(out, "http_request_duration_seconds", "histogram",
-             "Time from the first line of a request to the last byte of its response.");
+    metrics_put_head(out, "dftracerd_http_request_duration_seconds", "histogram",
+                     "Time from the first line of a request to the last byte of its response.");
     each_endpoint(m, out, write_durations);
-    put_head(out, "http_response_bytes_total", "counter", "Bytes of response bodies sent.");
-    buf_printf(out, "dftracerd_http_response_bytes_total %llu\n",
-               (unsigned long long)atomic_load(&m->sent_bytes));
-    put_head(out, "http_responses_cut_total", "counter",
-             "Responses that were cut off before their end.");
-    buf_printf(out, "dftracerd_http_responses_cut_total %llu\n",
-               (unsigned long long)atomic_load(&m->cut));
-    put_head(out, "http_requests_in_flight", "gauge", "Requests in progress.");
-    buf_printf(out, "dftracerd_http_requests_in_flight %d\n", atomic_load(&m->in_flight));
-    put_head(out, "http_requests_queued", "gauge",
-             "Requests that are waiting for a worker or being prepared by one.");
-    buf_printf(out, "dftracerd_http_requests_queued %d\n", queued);
-    put_head(out, "http_connections_turned_away_total", "counter",
-             "Connections rejected because the client had too many.");
-    buf_printf(out, "dftracerd_http_connections_turned_away_total %llu\n",
-               (unsigned long long)atomic_load(&m->turned_away));
+    metrics_put(out, "dftracerd_http_response_bytes_total", "counter",
+                "Bytes of response bodies sent.", atomic_load(&m->sent_bytes));
+    metrics_put(out, "dftracerd_http_responses_cut_total", "counter",
+                "Responses that were cut off before their end.", atomic_load(&m->cut));
+    metrics_put(out, "dftracerd_http_requests_in_flight", "gauge", "Requests in progress.",
+                (uint64_t)atomic_load(&m->in_flight));
+    metrics_put(out, "dftracerd_http_requests_queued", "gauge",
+                "Requests that are waiting for a worker or being prepared by one.",
+                (uint64_t)queued);
+    metrics_put(out, "dftracerd_http_connections_turned_away_total", "counter",
+                "Connections rejected because the client had too many.",
+                atomic_load(&m->refused_connections));
     write_cache(cache, out);
 }
 

@@ -23,8 +23,8 @@ struct metrics {
     struct metrics_endpoint endpoints[METRICS_ENDPOINTS];
     atomic_ullong sent_bytes, cut; /* cut: answers that were not completed */
     atomic_int in_flight;
-    atomic_ullong turned_away; /* connections of clients that have too many */
-    struct rate rate;          /* of the index; sampled by the tick */
+    atomic_ullong refused_connections; /* of clients that have too many */
+    struct rate rate;                  /* of the index; sampled by the tick */
     atomic_bool was_ready;
 };
 
@@ -33,14 +33,19 @@ void metrics_begun(struct metrics *m);
 /* endpoint NULL: an unknown path. */
 void metrics_completed(struct metrics *m, const struct endpoint *endpoint, int status,
                        int64_t duration_ns, uint64_t sent_bytes, bool cut);
-void metrics_turned_away(struct metrics *m);
-/* True if all files found by the first walk are indexed or have failed, according to
+void metrics_connection_refused(struct metrics *m);
+/* True if all files found by the first directory scan are indexed or have failed, according to
  * index_progress(). Once true it stays true, even if files grow, appear or are reindexed. It is
  * false while an error has stopped indexing with files left to do. */
 bool metrics_ready(struct metrics *m, const struct index_progress *p);
 uint64_t metrics_open_files(void); /* of the process */
 struct cache;
-/* The counters in Prometheus text format 0.0.4. `queued`: see struct site. */
+/* Writes the counters in Prometheus text format 0.0.4. `queued`: see struct site. */
 void metrics_write(struct metrics *m, int queued, struct cache *cache, struct buf *out);
+/* Writes the lines before the values of a metric; `type`: counter, gauge or histogram. */
+void metrics_put_head(struct buf *out, const char *name, const char *type, const char *help);
+/* Writes a metric that has one value, without labels. */
+void metrics_put(struct buf *out, const char *name, const char *type, const char *help,
+                 uint64_t value);
 
 #endif

@@ -4,17 +4,31 @@
 
 #include <math.h>
 
+#define QUIET_NS 5000000000ll /* maximum time between two reports of a stream */
+
 bool progress_is_done(const struct index_progress *p)
 {
     return p->listed && p->files_pending == 0;
 }
 
-bool progress_is_same(const struct index_progress *a, const struct index_progress *b)
+static bool is_same(const struct index_progress *a, const struct index_progress *b)
 {
     return a->listed == b->listed && a->store_error == b->store_error && a->files == b->files &&
            a->files_ready == b->files_ready && a->files_failed == b->files_failed &&
            a->files_pending == b->files_pending && a->bytes == b->bytes &&
            a->bytes_done == b->bytes_done;
+}
+
+bool progress_is_due(struct request *rq, struct progress_stream *s, const struct index_progress *p,
+                     uint64_t generation, int64_t gap_ns, bool last)
+{
+    int64_t now = clock_mono_ns(), since = now - s->sent_ns;
+    int64_t gap = is_same(p, &s->sent) && generation == s->generation ? QUIET_NS : gap_ns;
+    bool due = !s->sent_ns || last || since >= gap;
+    rq->wait_ms = due ? QUIET_NS / 1000000 : (gap - since) / 1000000 + 1;
+    if (due)
+        *s = (struct progress_stream){*p, generation, now};
+    return due;
 }
 
 static void add_file(struct index *ix, struct index_progress *p, const struct index_file *f)

@@ -20,7 +20,7 @@ struct rate {
     _Atomic double bytes_per_s; /* over the samples, if `measured` */
     atomic_bool measured;
 };
-/* Takes a sample of the index when one is due. */
+/* Samples the index when a sample is due. */
 void rate_tick(struct rate *r, struct index *ix, int64_t now_ns);
 /* Returns compressed bytes of traces indexed per second; negative if nothing is being indexed, or
  * not for long enough. */

@@ -26,6 +26,9 @@ static const struct {
     {"ETag", "value for If-None-Match"},
 };
 
+#define STRING "{'type':'string'}"
+#define BINARY "{'type':'string','format':'binary'}"
+
 static const char *content_type_of(const struct endpoint *e)
 {
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
@@ -36,48 +39,25 @@ static const char *content_type_of(const struct endpoint *e)
 
 /* ---- content --------------------------------------------------------------------------------- */
 
-static void write_string(struct jw *j, const char *key, bool binary)
-{
-    openapi_begin(j, key, '{');
-    openapi_member(j, "type", "string");
-    if (binary)
-        openapi_member(j, "format", "binary");
-    jw_end(j, '}');
-}
-
 static void write_example(struct jw *j, struct arena *arena, const char *schema)
 {
     const char *example = openapi_answer_example(schema);
-    struct value v = {.type = VALUE_JSON};
-    if (!example)
-        return;
-    v.text = openapi_json(arena, example);
-    jw_put_value(j, "example", &v);
+    if (example)
+        openapi_json(j, arena, "example", example);
 }
 
 static void write_json(struct jw *j, struct arena *arena, const struct object_type *answer,
                        bool perfetto)
 {
     if (!answer) {
-        openapi_begin(j, "schema", '{');
-        openapi_member(j, "type", "object");
-        jw_end(j, '}');
+        openapi_json(j, arena, "schema", "{'type':'object'}");
     } else if (perfetto) { /* both are application/json */
         openapi_begin(j, "schema", '{');
         openapi_begin(j, "anyOf", '[');
         openapi_refer(j, NULL, "schemas", answer->name);
-        jw_begin(j, '{');
-        openapi_member(j, "type", "object");
-        openapi_begin(j, "required", '[');
-        jw_str(j, "traceEvents");
-        jw_end(j, ']');
-        openapi_begin(j, "properties", '{');
-        openapi_begin(j, "traceEvents", '{');
-        openapi_member(j, "type", "array");
-        openapi_refer(j, "items", "schemas", "Row");
-        jw_end(j, '}');
-        jw_end(j, '}');
-        jw_end(j, '}');
+        openapi_json(j, arena, NULL,
+                     "{'type':'object','required':['traceEvents'],'properties':{'traceEvents':{"
+                     "'type':'array','items':{'$ref':'#/components/schemas/Row'}}}}");
         jw_end(j, ']');
         jw_end(j, '}');
     } else {
@@ -91,10 +71,10 @@ static void write_json(struct jw *j, struct arena *arena, const struct object_ty
 static void write_lines(struct jw *j, const struct object_type *line)
 {
     openapi_begin(j, "schema", '{');
-    openapi_member(j, "type", "string");
-    openapi_member(j, "contentMediaType", format_content_type(FORMAT_NDJSON));
+    jw_put_str(j, "type", "string");
+    jw_put_str(j, "contentMediaType", format_content_type(FORMAT_NDJSON));
     openapi_begin(j, "contentSchema", '{');
-    openapi_member(j, "type", "array");
+    jw_put_str(j, "type", "array");
     openapi_begin(j, "items", '{');
     openapi_begin(j, "anyOf", '[');
     openapi_refer(j, NULL, "schemas", line ? line->name : "Row");
@@ -103,6 +83,11 @@ static void write_lines(struct jw *j, const struct object_type *line)
     jw_end(j, '}');
     jw_end(j, '}');
     jw_end(j, '}');
+}
+
+static bool is_binary(enum format f)
+{
+    return f == FORMAT_TAR || f == FORMAT_ARROW || f == FORMAT_ARROW_STREAM;
 }
 
 static bool has_format(const struct endpoint *e, enum format f)
@@ -124,10 +109,10 @@ static bool is_first_of_type(const struct endpoint *e, size_t n)
 
 static bool has_param(const struct endpoint *e, const char *name)
 {
-    for (const struct param_spec *const *g = e->params; g && *g; g++)
-        for (const struct param_spec *p = *g; p->name; p++)
-            if (strcmp(p->name, name) == 0)
-                return true;
+    struct param_cursor all = {0};
+    for (const struct param_spec *p; (p = params_next(e, &all));)
+        if (strcmp(p->name, name) == 0)
+            return true;
     return false;
 }
 
@@ -136,7 +121,7 @@ static void write_content(struct jw *j, struct arena *arena, const struct endpoi
     openapi_begin(j, "content", '{');
     if (!e->format_count) {
         openapi_begin(j, content_type_of(e), '{');
-        write_string(j, "schema", false);
+        openapi_json(j, arena, "schema", STRING);
         jw_end(j, '}');
     }
     for (size_t i = 0; i < e->format_count; i++) {
@@ -149,13 +134,12 @@ static void write_content(struct jw *j, struct arena *arena, const struct endpoi
         else if (f == FORMAT_NDJSON)
             write_lines(j, e->line);
         else
-            write_string(j, "schema",
-                         f == FORMAT_TAR || f == FORMAT_ARROW || f == FORMAT_ARROW_STREAM);
+            openapi_json(j, arena, "schema", is_binary(f) ? BINARY : STRING);
         jw_end(j, '}');
     }
     if (has_param(e, "gzip_level")) {
         openapi_begin(j, "application/gzip", '{');
-        write_string(j, "schema", true);
+        openapi_json(j, arena, "schema", BINARY);
         jw_end(j, '}');
     }
     jw_end(j, '}');
@@ -167,7 +151,7 @@ void openapi_write_responses(struct jw *j, struct arena *arena, const struct end
 {
     openapi_begin(j, "responses", '{');
     openapi_begin(j, "200", '{');
-    openapi_member(j, "description", e->summary);
+    jw_put_str(j, "description", e->summary);
     size_t n = e->immediate ? 1 : sizeof headers / sizeof *headers;
     openapi_begin(j, "headers", '{');
     for (size_t i = 0; i < n; i++)
@@ -180,7 +164,7 @@ void openapi_write_responses(struct jw *j, struct arena *arena, const struct end
         openapi_refer(j, "304", "responses", "NotModified");
     if (strcmp(e->path, "/readyz") == 0) {
         openapi_begin(j, "503", '{');
-        openapi_member(j, "description", "not all files are indexed yet");
+        jw_put_str(j, "description", "not all files are indexed yet");
         write_content(j, arena, e);
         jw_end(j, '}');
     }
@@ -194,17 +178,16 @@ void openapi_write_parts(struct jw *j, struct arena *arena)
     openapi_begin(j, "headers", '{');
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         openapi_begin(j, headers[i].name, '{');
-        openapi_member(j, "description", headers[i].description);
-        write_string(j, "schema", false);
+        jw_put_str(j, "description", headers[i].description);
+        openapi_json(j, arena, "schema", STRING);
         jw_end(j, '}');
     }
     jw_end(j, '}');
     openapi_begin(j, "responses", '{');
-    openapi_begin(j, "NotModified", '{');
-    openapi_member(j, "description", "not modified: If-None-Match contains the current ETag");
-    jw_end(j, '}');
+    openapi_json(j, arena, "NotModified",
+                 "{'description':'not modified: If-None-Match contains the current ETag'}");
     openapi_begin(j, "Problem", '{');
-    openapi_member(j, "description", "description of the error");
+    jw_put_str(j, "description", "description of the error");
     openapi_begin(j, "content", '{');
     openapi_begin(j, "application/problem+json", '{');
     openapi_refer(j, "schema", "schemas", "Problem");

@@ -3,11 +3,6 @@
 
 #include <stdio.h>
 
-void openapi_member(struct jw *j, const char *key, const char *value)
-{
-    jw_put_str(j, key, value);
-}
-
 void openapi_begin(struct jw *j, const char *key, char bracket)
 {
     jw_key(j, key);
@@ -21,15 +16,17 @@ void openapi_refer(struct jw *j, const char *key, const char *kind, const char *
     if (key)
         jw_key(j, key);
     jw_begin(j, '{');
-    openapi_member(j, "$ref", path);
+    jw_put_str(j, "$ref", path);
     jw_end(j, '}');
 }
 
-struct text openapi_json(struct arena *arena, const char *quoted)
+void openapi_json(struct jw *j, struct arena *arena, const char *key, const char *quoted)
 {
     char *text = arena_strdup(arena, text_of(quoted));
     for (char *c = text; c && *c; c++)
         if (*c == '\'')
             *c = '"';
-    return text ? text_of(text) : TEXT("null");
+    if (key)
+        jw_key(j, key);
+    jw_value(j, &(struct value){.type = VALUE_JSON, .text = text ? text_of(text) : TEXT("null")});
 }

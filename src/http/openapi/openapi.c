@@ -59,7 +59,7 @@ static void write_type(struct jw *j, const struct param_spec *p, bool body)
                            ? "number"
                            : NULL;
     if (!body || !also) {
-        openapi_member(j, "type", type);
+        jw_put_str(j, "type", type);
         return;
     }
     openapi_begin(j, "type", '[');
@@ -74,10 +74,10 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
     jw_begin(j, '{');
     write_type(j, p, body);
     if (body)
-        openapi_member(j, "description", p->help);
+        jw_put_str(j, "description", p->help);
     if (is_list(p)) {
         openapi_begin(j, "items", '{');
-        openapi_member(j, "type", "string");
+        jw_put_str(j, "type", "string");
         jw_end(j, '}');
     }
     if (p->type == PARAM_UINT || (p->type == PARAM_NUMBER && (p->min != 0 || p->max != 0)))
@@ -96,12 +96,6 @@ static void write_schema(struct jw *j, const struct endpoint *e, const struct pa
     }
     write_default(j, p);
     jw_end(j, '}');
-}
-
-static void write_example(struct jw *j, struct arena *arena, const char *key, const char *example)
-{
-    struct value v = {.type = VALUE_JSON, .text = openapi_json(arena, example)};
-    jw_put_value(j, key, &v);
 }
 
 /* Writes constraints that OpenAPI cannot express as text. */
@@ -126,67 +120,50 @@ static void write_parameter(struct jw *j, struct arena *arena, const struct endp
     const char *example = p->choices ? NULL : openapi_param_example(e, p),
                *with = openapi_example_with(e, p);
     jw_begin(j, '{');
-    openapi_member(j, "name", p->name);
-    openapi_member(j, "in", "query");
-    openapi_member(j, "description", p->help);
+    jw_put_str(j, "name", p->name);
+    jw_put_str(j, "in", "query");
+    jw_put_str(j, "description", p->help);
     if (p->required)
         jw_put_bool(j, "required", true);
     if (p->type == PARAM_LIST) { /* a,b,c and not a=1&a=2 */
-        openapi_member(j, "style", "form");
+        jw_put_str(j, "style", "form");
         jw_put_bool(j, "explode", p->repeatable);
     }
     jw_key(j, "schema");
     write_schema(j, e, p, false);
     write_constraints(j, p);
     if (example)
-        write_example(j, arena, "example", example);
+        openapi_json(j, arena, "example", example);
     if (example && with) /* the example is a set of parameters */
-        write_example(j, arena, "x-example-with", with);
+        openapi_json(j, arena, "x-example-with", with);
     jw_end(j, '}');
-}
-
-/* Iterates over the parameters of an endpoint. */
-static const struct param_spec *next_param(const struct endpoint *e, size_t *group, size_t *at,
-                                           bool post)
-{
-    while (e->params && e->params[*group]) {
-        const struct param_spec *p = &e->params[*group][(*at)++];
-        if (p->name && (post || !p->post))
-            return p;
-        if (!p->name) {
-            (*group)++;
-            *at = 0;
-        }
-    }
-    return NULL;
 }
 
 static void write_parameters(struct jw *j, struct arena *arena, const struct endpoint *e)
 {
-    size_t group = 0, at = 0;
+    struct param_cursor all = {0};
     const struct param_spec *p;
     /* Finds {id} and {name} in "/q/{id}/{name}". */
     for (const char *c = e->path; (c = strchr(c, '{')); c++) {
         jw_begin(j, '{');
         jw_put_text(j, "name", (struct text){c + 1, strcspn(c + 1, "}")});
-        openapi_member(j, "in", "path");
-        openapi_member(j, "description", "as returned by /q");
+        jw_put_str(j, "in", "path");
+        jw_put_str(j, "description", "as returned by /q");
         jw_put_bool(j, "required", true);
-        openapi_begin(j, "schema", '{');
-        openapi_member(j, "type", "string");
-        jw_end(j, '}');
+        openapi_json(j, arena, "schema", "{'type':'string'}");
         jw_end(j, '}');
     }
-    while ((p = next_param(e, &group, &at, false)))
-        write_parameter(j, arena, e, p);
+    while ((p = params_next(e, &all)))
+        if (!p->post)
+            write_parameter(j, arena, e, p);
 }
 
 static void write_required(struct jw *j, const struct endpoint *e)
 {
-    size_t group = 0, at = 0;
+    struct param_cursor all = {0};
     const struct param_spec *p;
     bool any = false;
-    while ((p = next_param(e, &group, &at, true))) {
+    while ((p = params_next(e, &all))) {
         if (!p->required)
             continue;
         if (!any)
@@ -201,14 +178,14 @@ static void write_required(struct jw *j, const struct endpoint *e)
 /* Lists are written a,b,c in a form, as in a query string. */
 static void write_encoding(struct jw *j, const struct endpoint *e)
 {
-    size_t group = 0, at = 0;
+    struct param_cursor all = {0};
     const struct param_spec *p;
     openapi_begin(j, "encoding", '{');
-    while ((p = next_param(e, &group, &at, true))) {
+    while ((p = params_next(e, &all))) {
         if (p->type != PARAM_LIST)
             continue;
         openapi_begin(j, p->name, '{');
-        openapi_member(j, "style", "form");
+        jw_put_str(j, "style", "form");
         jw_put_bool(j, "explode", p->repeatable);
         jw_end(j, '}');
     }
@@ -225,12 +202,12 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
     for (size_t i = 0; i < (e->changes ? 1 : 2); i++) {
         openapi_begin(j, types[i], '{');
         openapi_begin(j, "schema", '{');
-        openapi_member(j, "type", "object");
+        jw_put_str(j, "type", "object");
         jw_put_bool(j, "additionalProperties", false);
-        size_t group = 0, at = 0;
+        struct param_cursor all = {0};
         const struct param_spec *p;
         openapi_begin(j, "properties", '{');
-        while ((p = next_param(e, &group, &at, true))) {
+        while ((p = params_next(e, &all))) {
             jw_key(j, p->name);
             write_schema(j, e, p, true);
         }
@@ -240,13 +217,11 @@ static void write_body(struct jw *j, struct arena *arena, const struct endpoint 
         if (i == 1)
             write_encoding(j, e);
         else if (example)
-            write_example(j, arena, "example", example);
+            openapi_json(j, arena, "example", example);
         jw_end(j, '}');
     }
-    if (e->takes_tar) { /* bytes: no schema */
-        openapi_begin(j, "application/x-tar", '{');
-        jw_end(j, '}');
-    }
+    if (e->takes_tar) /* bytes: no schema */
+        openapi_json(j, arena, "application/x-tar", "{}");
     jw_end(j, '}');
     jw_end(j, '}');
 }
@@ -264,16 +239,14 @@ static void write_operation(struct jw *j, struct arena *arena, const struct endp
     for (char *c = id; *c; c++)
         if (strchr("-./{}", *c))
             *c = '_';
-    openapi_member(j, "operationId", id);
-    openapi_member(j, "summary", e->summary);
-    openapi_member(j, "description", e->summary);
+    jw_put_str(j, "operationId", id);
+    jw_put_str(j, "summary", e->summary);
+    jw_put_str(j, "description", e->summary);
     openapi_begin(j, "tags", '[');
     jw_str(j, e->immediate ? "daemon" : "traces");
     jw_end(j, ']');
-    if (e->public) {
-        openapi_begin(j, "security", '[');
-        jw_end(j, ']');
-    }
+    if (e->public)
+        openapi_json(j, arena, "security", "[]");
     openapi_begin(j, "parameters", '[');
     if (!post)
         write_parameters(j, arena, e);
@@ -290,52 +263,21 @@ static void write_operation(struct jw *j, struct arena *arena, const struct endp
  * until it is stable. */
 #define INTERFACE_VERSION "0.1.0"
 
-static void write_info(struct jw *j)
+/* Users of the daemon's own uid need no token: `security` has an empty requirement. */
+static void write_head(struct jw *j, struct arena *arena)
 {
-    openapi_member(j, "openapi", "3.1.0");
-    openapi_begin(j, "info", '{');
-    openapi_member(j, "title", "dftracerd");
-    openapi_member(j, "version", INTERFACE_VERSION);
-    openapi_member(j, "description",
-                   "Statistics, events and call trees of DFTracer traces. Every endpoint that "
-                   "accepts GET accepts HEAD, too.");
-    openapi_begin(j, "contact", '{');
-    openapi_member(j, "name", "The dftracerd authors");
-    jw_end(j, '}');
-    openapi_begin(j, "license", '{');
-    openapi_member(j, "name", "MIT License");
-    openapi_member(j, "identifier", "MIT");
-    jw_end(j, '}');
-    jw_end(j, '}');
-    openapi_begin(j, "servers", '[');
-    jw_begin(j, '{');
-    openapi_member(j, "url", "/");
-    openapi_member(j, "description", "this daemon");
-    jw_end(j, '}');
-    jw_end(j, ']');
-}
-
-/* Users of the daemon's own uid need no token: an empty requirement. */
-static void write_rules(struct jw *j)
-{
-    static const char *const tags[][2] = {{"daemon", "the daemon itself"},
-                                          {"traces", "data in the traces"}};
-    openapi_begin(j, "tags", '[');
-    for (size_t i = 0; i < 2; i++) {
-        jw_begin(j, '{');
-        openapi_member(j, "name", tags[i][0]);
-        openapi_member(j, "description", tags[i][1]);
-        jw_end(j, '}');
-    }
-    jw_end(j, ']');
-    openapi_begin(j, "security", '[');
-    jw_begin(j, '{');
-    jw_end(j, '}');
-    jw_begin(j, '{');
-    openapi_begin(j, "bearer", '[');
-    jw_end(j, ']');
-    jw_end(j, '}');
-    jw_end(j, ']');
+    jw_put_str(j, "openapi", "3.1.0");
+    openapi_json(
+        j, arena, "info",
+        "{'title':'dftracerd','version':'" INTERFACE_VERSION "','description':'Statistics, "
+        "events and call trees of DFTracer traces. Every endpoint that accepts GET accepts "
+        "HEAD, too.','contact':{'name':'The dftracerd authors'},'license':{'name':'MIT "
+        "License','identifier':'MIT'}}");
+    openapi_json(j, arena, "servers", "[{'url':'/','description':'this daemon'}]");
+    openapi_json(j, arena, "tags",
+                 "[{'name':'daemon','description':'the daemon itself'},"
+                 "{'name':'traces','description':'data in the traces'}]");
+    openapi_json(j, arena, "security", "[{},{'bearer':[]}]");
 }
 
 /* Describes the value of a column. Whole numbers may be written with a fraction, so their type is
@@ -357,19 +299,19 @@ static void write_columns(struct jw *j)
     static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
 
     openapi_begin(j, "Columns", '{');
-    openapi_member(j, "type", "object");
-    openapi_member(j, "description",
-                   "columns that every query can use; null if the event has no such value");
+    jw_put_str(j, "type", "object");
+    jw_put_str(j, "description",
+               "columns that every query can use; null if the event has no such value");
     jw_put_bool(j, "additionalProperties", false);
     openapi_begin(j, "properties", '{');
     for (size_t i = 0; i < query_column_count(); i++) {
         const struct query_column *c = query_column(i);
         openapi_begin(j, c->name, '{');
         write_value_type(j, c->type);
-        openapi_member(j, "description", c->help);
-        openapi_member(j, "x-type", c->type);
+        jw_put_str(j, "description", c->help);
+        jw_put_str(j, "x-type", c->type);
         if (c->unit != UNIT_NONE)
-            openapi_member(j, "x-unit", units[c->unit]);
+            jw_put_str(j, "x-unit", units[c->unit]);
         jw_put_bool(j, "x-derived", c->derived);
         jw_end(j, '}');
     }
@@ -381,12 +323,7 @@ static void write_components(struct jw *j, const struct endpoint *const *endpoin
                              struct arena *arena)
 {
     openapi_begin(j, "components", '{');
-    openapi_begin(j, "securitySchemes", '{');
-    openapi_begin(j, "bearer", '{');
-    openapi_member(j, "type", "http");
-    openapi_member(j, "scheme", "bearer");
-    jw_end(j, '}');
-    jw_end(j, '}');
+    openapi_json(j, arena, "securitySchemes", "{'bearer':{'type':'http','scheme':'bearer'}}");
     openapi_write_parts(j, arena);
     openapi_begin(j, "schemas", '{');
     write_columns(j);
@@ -406,8 +343,7 @@ static int next_openapi(struct request *rq, struct buf *out)
     struct jw j;
     jw_init(&j, out, false);
     jw_begin(&j, '{');
-    write_info(&j);
-    write_rules(&j);
+    write_head(&j, &rq->arena);
     openapi_begin(&j, "paths", '{');
     for (const struct endpoint *const *e = rq->http->endpoints; *e; e++) {
         openapi_begin(&j, (*e)->path, '{');
@@ -424,9 +360,6 @@ static int next_openapi(struct request *rq, struct buf *out)
     return rq->arena.error ? rq->arena.error : ERR_END; /* the arena holds examples */
 }
 
-static const enum format formats[] = {FORMAT_JSON};
-static const struct param_spec *const no_params[] = {NULL};
-
 static const struct object_type openapi_type = {
     "OpenApi",
     .schema = "{'type':'object','required':['openapi','info','paths'],'properties':{"
@@ -437,9 +370,7 @@ const struct endpoint endpoint_openapi = {
     .summary = "this interface as an OpenAPI 3.1 document",
     .methods = METHOD_GET,
     .answer = &openapi_type,
-    .params = no_params,
-    .formats = formats,
-    .format_count = 1,
+    FORMATS(FORMAT_JSON),
     .immediate = true,
     .open = open_openapi,
     .next = next_openapi,

@@ -25,11 +25,11 @@ void openapi_write_parts(struct jw *j, struct arena *arena);
 void openapi_write_types(struct jw *j, const struct endpoint *const *endpoints);
 
 /* ---- json.c ------------------------------------------------------------- */
-void openapi_member(struct jw *j, const char *key, const char *value);
 void openapi_begin(struct jw *j, const char *key, char bracket);
 /* Writes {"$ref":"#/components/<kind>/<name>"} as the value of the key; NULL key: in an array. */
 void openapi_refer(struct jw *j, const char *key, const char *kind, const char *name);
-/* Returns a text with ' for " as JSON, in the arena; "null" if memory is short. */
-struct text openapi_json(struct arena *arena, const char *quoted);
+/* Writes JSON that is given with ' for "; NULL key: in an array. The arena keeps a copy; without
+ * memory it writes null. */
+void openapi_json(struct jw *j, struct arena *arena, const char *key, const char *quoted);
 
 #endif

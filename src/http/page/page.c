@@ -35,17 +35,16 @@ static void write_endpoint(struct buf *out, const struct endpoint *e)
         buf_printf(out, "<details><summary><a href=\"%s\"><code>%s</code></a> ", e->path, e->path);
     write_text(out, e->summary);
     buf_puts(out, "</summary><table>");
-    for (const struct param_spec *const *g = e->params; g && *g; g++) {
-        for (const struct param_spec *p = *g; p->name; p++) {
-            buf_printf(out, "<tr><td><code>%s</code></td><td>", p->name);
-            write_text(out, p->help);
-            if (p->choices) {
-                buf_puts(out, " (");
-                write_text(out, p->choices);
-                buf_puts(out, ")");
-            }
-            buf_puts(out, "</td></tr>");
+    struct param_cursor all = {0};
+    for (const struct param_spec *p; (p = params_next(e, &all));) {
+        buf_printf(out, "<tr><td><code>%s</code></td><td>", p->name);
+        write_text(out, p->help);
+        if (p->choices) {
+            buf_puts(out, " (");
+            write_text(out, p->choices);
+            buf_puts(out, ")");
         }
+        buf_puts(out, "</td></tr>");
     }
     buf_puts(out, "</table></details>\n");
 }
@@ -73,13 +72,10 @@ static int next_page(struct request *rq, struct buf *out)
     return ERR_END;
 }
 
-static const struct param_spec *const no_params[] = {NULL};
-
 const struct endpoint endpoint_page = {
     .path = "/",
     .summary = "web page: traces in the browser",
     .methods = METHOD_GET,
-    .params = no_params,
     .immediate = true,
     .public = true,
     .open = open_page,

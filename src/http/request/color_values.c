@@ -12,7 +12,7 @@ static int refuse_values(struct request *rq)
         TIMELINE_COLORS_MAX);
 }
 
-static int take_value(struct request *rq, const json_t *v, struct value *ret)
+static int read_value(struct request *rq, const json_t *v, struct value *ret)
 {
     struct text t = {json_string_value(v), json_string_length(v)};
     if (json_is_string(v))
@@ -28,7 +28,7 @@ static int take_value(struct request *rq, const json_t *v, struct value *ret)
     return rq->arena.error;
 }
 
-static int take_all(struct request *rq, const json_t *list, struct timeline_options *o)
+static int read_values(struct request *rq, const json_t *list, struct timeline_options *o)
 {
     size_t count = json_array_size(list);
 
@@ -37,7 +37,7 @@ static int take_all(struct request *rq, const json_t *list, struct timeline_opti
     struct value *values = arena_alloc(&rq->arena, (count + 1) * sizeof(*values));
     int rc = rq->arena.error;
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = take_value(rq, json_array_get(list, i), &values[i]);
+        rc = read_value(rq, json_array_get(list, i), &values[i]);
     o->color_values = values;
     o->color_value_count = count;
     return rc;
@@ -52,7 +52,7 @@ int color_values_read(struct request *rq, struct timeline_options *o)
     if (!p->set)
         return 0;
     int rc = params_parse_json(p->text, JSON_ALLOW_NUL, &list, why, sizeof why);
-    rc = rc == 0 ? take_all(rq, list, o) : rc == -EINVAL ? refuse_values(rq) : rc;
+    rc = rc == 0 ? read_values(rq, list, o) : rc == -EINVAL ? refuse_values(rq) : rc;
     json_decref(list);
     return rc;
 }

@@ -35,7 +35,7 @@ int compare_metrics(struct request *rq, const char *const *names, size_t count, 
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = parse_metric(rq, names[i], ret);
     if (rc == 0 && count == 0)
-        return err_set_param(&rq->err, ERR_PARAM, "metrics", "`metrics` must not be empty");
+        return params_refuse(rq, "metrics", "must not be empty");
     return rc;
 }
 
@@ -50,26 +50,26 @@ int compare_order(struct request *rq, const char *name, bool *ret_by_name)
 
 /* ---- values of a document -------------------------------------------------------------------- */
 
-static int wrong_kind(struct request *rq, const char *node, const char *key, const char *wanted)
+static int refuse_type(struct request *rq, const char *node, const char *key, const char *wanted)
 {
     return err_set_param(&rq->err, ERR_PARAM, "nodes", "node \"%.100s\": `%s` must be a %s", node,
                          key, wanted);
 }
 
-static int take_text(struct request *rq, const char *node, const char *key, const json_t *v,
+static int read_text(struct request *rq, const char *node, const char *key, const json_t *v,
                      const char **ret)
 {
     if (!json_is_string(v))
-        return wrong_kind(rq, node, key, "string");
+        return refuse_type(rq, node, key, "string");
     *ret = arena_strdup(&rq->arena, text_of(json_string_value(v)));
     return rq->arena.error;
 }
 
-static int take_list(struct request *rq, const char *node, const char *key, const json_t *v,
+static int read_list(struct request *rq, const char *node, const char *key, const json_t *v,
                      const char *const **ret, size_t *ret_count)
 {
     if (!json_is_array(v))
-        return wrong_kind(rq, node, key, "list");
+        return refuse_type(rq, node, key, "list");
     const char **items = arena_alloc(&rq->arena, (json_array_size(v) + 1) * sizeof *items);
     if (!items)
         return -ENOMEM;
@@ -80,7 +80,7 @@ static int take_list(struct request *rq, const char *node, const char *key, cons
                      : json_is_real(item)  ? num_format_double(json_real_value(item), number)
                                            : 0;
         if (!len && !json_is_string(item))
-            return wrong_kind(rq, node, key, "list of strings or numbers");
+            return refuse_type(rq, node, key, "list of strings or numbers");
         items[i] = arena_strdup(&rq->arena, len ? (struct text){number, len}
                                                 : text_of(json_string_value(item)));
     }
@@ -89,11 +89,11 @@ static int take_list(struct request *rq, const char *node, const char *key, cons
     return rq->arena.error;
 }
 
-static int take_nodes(struct request *rq, const json_t *list, const struct compare_node_options *up,
+static int read_nodes(struct request *rq, const json_t *list, const struct compare_node_options *up,
                       unsigned depth, const struct compare_node_options **ret, size_t *ret_count);
 
 /* Reads one member of a node, or of the defaults. Unknown members are ignored. */
-static int take_member(struct request *rq, const char *key, const json_t *v,
+static int read_member(struct request *rq, const char *key, const json_t *v,
                        struct compare_node_options *o)
 {
     const char *const *items = NULL;
@@ -101,28 +101,28 @@ static int take_member(struct request *rq, const char *key, const json_t *v,
     size_t count = 0;
     int rc = 0;
     if (strcmp(key, "query") == 0)
-        return take_text(rq, o->name, key, v, &o->query);
+        return read_text(rq, o->name, key, v, &o->query);
     if (strcmp(key, "group_by") == 0)
-        return take_list(rq, o->name, key, v, &o->group_by, &o->group_by_count);
+        return read_list(rq, o->name, key, v, &o->group_by, &o->group_by_count);
     if (strcmp(key, "percentiles") == 0)
-        return take_list(rq, o->name, key, v, &o->percentiles, &o->percentile_count);
+        return read_list(rq, o->name, key, v, &o->percentiles, &o->percentile_count);
     if (strcmp(key, "metrics") == 0) {
-        rc = take_list(rq, o->name, key, v, &items, &count);
+        rc = read_list(rq, o->name, key, v, &items, &count);
         return rc < 0 ? rc : compare_metrics(rq, items, count, &o->metrics);
     }
     if (strcmp(key, "sort_by") == 0) {
-        rc = take_text(rq, o->name, key, v, &text);
+        rc = read_text(rq, o->name, key, v, &text);
         return rc < 0 ? rc : compare_order(rq, text, &o->by_name);
     }
     if (strcmp(key, "threshold_pct") == 0) {
         if (!json_is_number(v))
-            return wrong_kind(rq, o->name, key, "number");
+            return refuse_type(rq, o->name, key, "number");
         o->threshold = json_number_value(v);
     }
     return 0;
 }
 
-static int take_node(struct request *rq, const json_t *node, const struct compare_node_options *up,
+static int read_node(struct request *rq, const json_t *node, const struct compare_node_options *up,
                      unsigned depth, struct compare_node_options *ret)
 {
     const char *key;
@@ -136,14 +136,14 @@ static int take_node(struct request *rq, const json_t *node, const struct compar
     if (!json_is_string(name))
         return err_set_param(&rq->err, ERR_PARAM, "nodes",
                              "`nodes`: each node must be an object with a name");
-    int rc = take_text(rq, "", "name", name, &ret->name);
-    json_object_foreach((json_t *)node, key, v) rc = rc < 0 ? rc : take_member(rq, key, v, ret);
+    int rc = read_text(rq, "", "name", name, &ret->name);
+    json_object_foreach((json_t *)node, key, v) rc = rc < 0 ? rc : read_member(rq, key, v, ret);
     if (rc == 0 && children)
-        rc = take_nodes(rq, children, ret, depth + 1, &ret->children, &ret->child_count);
+        rc = read_nodes(rq, children, ret, depth + 1, &ret->children, &ret->child_count);
     return rc;
 }
 
-static int take_nodes(struct request *rq, const json_t *list, const struct compare_node_options *up,
+static int read_nodes(struct request *rq, const json_t *list, const struct compare_node_options *up,
                       unsigned depth, const struct compare_node_options **ret, size_t *ret_count)
 {
     size_t count = json_array_size(list);
@@ -155,7 +155,7 @@ static int take_nodes(struct request *rq, const json_t *list, const struct compa
     struct compare_node_options *nodes = arena_alloc(&rq->arena, (count + 1) * sizeof *nodes);
     int rc = rq->arena.error;
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = take_node(rq, json_array_get(list, i), up, depth, &nodes[i]);
+        rc = read_node(rq, json_array_get(list, i), up, depth, &nodes[i]);
     *ret = nodes;
     *ret_count = count;
     return rc;
@@ -169,10 +169,10 @@ int compare_read_nodes(struct request *rq, const char *text, const struct compar
     int rc = params_parse_json(text_of(text), JSON_REJECT_DUPLICATES, &list, why, sizeof why);
     if (rc == -EINVAL)
         return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` is not valid JSON: %s", why);
-    rc = rc < 0 ? rc : take_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
+    rc = rc < 0 ? rc : read_nodes(rq, list, up, 0, &o->nodes, &o->node_count);
     json_decref(list);
     if (rc == 0 && o->node_count == 0)
-        return err_set_param(&rq->err, ERR_PARAM, "nodes", "`nodes` must not be empty");
+        return params_refuse(rq, "nodes", "must not be empty");
     return rc;
 }
 
@@ -183,7 +183,7 @@ int compare_read_defaults(struct request *rq, const char *text, struct compare_n
     char why[100];
     const char *key;
     json_t *root, *v;
-    int rc = params_load_json(text_of(text), &root, why, sizeof why);
+    int rc = params_parse_object(text_of(text), &root, why, sizeof why);
     if (rc == -EINVAL)
         return err_set_param(&rq->err, ERR_PARAM, "defaults", "`defaults` is not a JSON object: %s",
                              why);
@@ -191,7 +191,7 @@ int compare_read_defaults(struct request *rq, const char *text, struct compare_n
     json_object_foreach(root, key, v)
     {
         if (rc == 0 && strcmp(key, "query") != 0)
-            rc = take_member(rq, key, v, o);
+            rc = read_member(rq, key, v, o);
         if (rc < 0 || strcmp(key, "time_interval_ms") != 0)
             continue;
         double ms = json_number_value(v);

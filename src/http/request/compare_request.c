@@ -2,6 +2,7 @@
 #include "http/request/compare_request.h"
 
 #include "http/request/compare_nodes.h"
+#include "http/request/query_text.h"
 #include "http/request/selection.h"
 
 #include <stdio.h>
@@ -67,7 +68,7 @@ const struct param_spec compare_selections[] = {
 };
 
 /* The query of the only node if the request has none. */
-static const char usual_query[] = "cat == \"POSIX\" OR cat == \"STDIO\"";
+static const char default_query[] = "cat == \"POSIX\" OR cat == \"STDIO\"";
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
@@ -99,34 +100,6 @@ static int names_file(struct request *rq, const char *path)
     return rc == -ENOMEM ? rc : rc == 0;
 }
 
-/* Checks the query by itself, before it is put into brackets beside another one: "a) or (b" is not
- * a query. */
-static int check_query(struct request *rq, const char *prefix, struct text query)
-{
-    struct buf ignored = {0};
-    query = text_trim(query);
-    int rc = query.len ? query_normalise(query, &rq->err, &ignored) : 0;
-    if (rc < 0)
-        snprintf(rq->err.param, sizeof rq->err.param, "%squery", prefix);
-    buf_done(&ignored);
-    return rc;
-}
-
-static int join_queries(struct request *rq, struct text a, struct text b, struct text *ret)
-{
-    struct buf joined = {0};
-    a = text_trim(a);
-    b = text_trim(b);
-    if (!a.len || !b.len)
-        return *ret = a.len ? a : b, 0;
-    buf_printf(&joined, "(%.*s) AND (%.*s)", (int)a.len, a.ptr, (int)b.len, b.ptr);
-    const char *copy =
-        joined.error ? NULL : arena_strdup(&rq->arena, (struct text){joined.data, joined.len});
-    *ret = (struct text){copy, joined.len};
-    buf_done(&joined);
-    return copy ? 0 : -ENOMEM;
-}
-
 /* Makes a label from the path and the parameters with the prefix; without any, the label says that
  * everything is selected. */
 static int make_label(struct request *rq, const char *prefix, const char *path, const char **ret)
@@ -156,12 +129,13 @@ static int read_side(struct request *rq, const struct selection *common, const c
     const char **label = &c->labels[c->options.side_count++];
     *s = *common;
     s->query = (struct text){NULL, 0};
+    char name[32];
     int rc = selection_change(rq, prefix, s);
-    rc = rc < 0 ? rc : check_query(rq, prefix, s->query);
-    rc = rc < 0 ? rc : join_queries(rq, common->query, s->query, &s->query);
+    snprintf(name, sizeof name, "%squery", prefix);
+    rc = rc < 0 ? rc : query_text_check(s->query, name, &rq->err);
+    rc = rc < 0 ? rc : query_text_and(&rq->arena, common->query, s->query, &s->query);
     if (rc == 0 && path) {
         int file = names_file(rq, path);
-        char name[32];
         if (file < 0)
             return file;
         snprintf(name, sizeof name, "%s%s", prefix, file ? "file" : "dir");
@@ -189,17 +163,17 @@ static int read_sides(struct request *rq, struct compare_request *c)
     struct selection common;
     int rc = selection_read(rq, &common);
     if (!baseline && !has_selection(rq, "baseline."))
-        return err_set_param(&rq->err, ERR_PARAM, "baseline",
-                             "`baseline` is required: a path, or baseline.dir, baseline.query ...");
+        return params_refuse(rq, "baseline",
+                             "is required: a path, or baseline.dir, baseline.query ...");
     if (!variant->count && !has_selection(rq, "variant."))
-        return err_set_param(&rq->err, ERR_PARAM, "variant",
-                             "`variant` is required: a path, or variant.dir, variant.query ...");
+        return params_refuse(rq, "variant",
+                             "is required: a path, or variant.dir, variant.query ...");
     if (variant->count >= COMPARE_SIDES_MAX)
         return err_set_param(&rq->err, ERR_PARAM, "variant", "at most %d variants can be compared",
                              COMPARE_SIDES_MAX - 1);
     if (!request_param(rq, "query")->set && !common.preset && !request_param(rq, "nodes")->set)
-        common.query = text_of(usual_query);
-    rc = rc < 0 ? rc : check_query(rq, "", common.query);
+        common.query = text_of(default_query);
+    rc = rc < 0 ? rc : query_text_check(common.query, "query", &rq->err);
     c->options.query = common.query.len ? common.query.ptr : "";
     c->options.sides = c->sides;
     c->options.labels = c->labels;
@@ -218,7 +192,7 @@ static int read_config(struct request *rq)
     const char *config = request_text(rq, "config");
     if (!config)
         return 0;
-    int rc = params_load_json(text_of(config), &root, why, sizeof why);
+    int rc = params_parse_object(text_of(config), &root, why, sizeof why);
     if (rc == -EINVAL)
         return err_set_param(&rq->err, ERR_PARAM, "config", "`config` is not a JSON object: %s",
                              why);
@@ -229,8 +203,8 @@ static int read_config(struct request *rq)
     return rc < 0 ? rc : params_check(rq);
 }
 
-/* Takes the list of the parameter if it was given. */
-static void take_list(const struct request *rq, const char *name, const char *const **items,
+/* Leaves the list unchanged unless the parameter is set. */
+static void read_list(const struct request *rq, const char *name, const char *const **items,
                       size_t *count)
 {
     const struct param *p = request_param(rq, name);
@@ -256,8 +230,8 @@ static int read_defaults(struct request *rq, struct compare_node_options *o, int
                                        .percentile_count = 3};
     *interval_ns = 5000000000;
     int rc = defaults ? compare_read_defaults(rq, defaults, o, interval_ns) : 0;
-    take_list(rq, "group_by", &o->group_by, &o->group_by_count);
-    take_list(rq, "percentiles", &o->percentiles, &o->percentile_count);
+    read_list(rq, "group_by", &o->group_by, &o->group_by_count);
+    read_list(rq, "percentiles", &o->percentiles, &o->percentile_count);
     if (metrics->set && rc == 0)
         rc = compare_metrics(rq, (const char *const *)metrics->items, metrics->count, &o->metrics);
     if (threshold->set)
@@ -278,11 +252,8 @@ int compare_request_read(struct request *rq, struct compare_request *ret)
     int rc = read_config(rq);
     rc = rc < 0 ? rc : read_sides(rq, ret);
     rc = rc < 0 ? rc : read_defaults(rq, root, &ret->options.interval_ns);
-    const char *name = request_text(rq, "fail_on");
-    ret->options.fail_on = -1;
-    for (int i = COMPARE_SMALL; name && i < COMPARE_CLASSES; i++)
-        if (text_eq_nocase(text_of(name), text_of(compare_class_names[i])))
-            ret->options.fail_on = i;
+    const struct param *fail_on = request_param(rq, "fail_on");
+    ret->options.fail_on = fail_on->set ? COMPARE_SMALL + (int)fail_on->number : -1;
     const char *nodes = request_text(rq, "nodes");
     if (rc == 0 && nodes)
         return compare_read_nodes(rq, nodes, root, &ret->options);

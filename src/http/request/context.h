@@ -17,8 +17,8 @@ struct verdicts;
 
 /* What the server reports about itself in /metrics. */
 struct http_facts {
-    atomic_uint connections; /* open connections */
-    atomic_llong tls_until;  /* expiry of the certificate in use: Unix time, seconds; -1: none */
+    atomic_uint connections;  /* open connections */
+    atomic_llong tls_expires; /* expiry of the certificate in use: Unix time, seconds; -1: none */
 };
 
 struct http_context {

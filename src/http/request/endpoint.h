@@ -33,12 +33,23 @@
 
 enum { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_OPTIONS = 8, METHOD_DELETE = 16 };
 
+/* The members `params` and `formats` of a descriptor:
+ * PARAMS(own_params, answer_params), FORMATS(FORMAT_JSON, FORMAT_TEXT) */
+#define PARAMS(...) \
+    .params = (const struct param_spec *const[]) \
+    { \
+        __VA_ARGS__, NULL \
+    }
+#define FORMATS(...) \
+    .formats = (const enum format[]){__VA_ARGS__}, \
+    .format_count = sizeof((const enum format[]){__VA_ARGS__}) / sizeof(enum format)
+
 struct request;
 struct endpoint {
     const char *path;    /* "/stats" */
     const char *summary; /* one line of help */
     unsigned methods;
-    /* NULL-terminated list of groups; a group ends with name NULL */
+    /* NULL-terminated list of groups, or NULL; a group ends with name NULL */
     const struct param_spec *const *params;
     const enum format *formats; /* the first is the default; NULL = no choice */
     size_t format_count;
@@ -107,7 +118,7 @@ struct request {
     int64_t wait_ms;    /* set before each NEXT_WAIT; 0 = until the index changes */
     bool ending;        /* in next(): do not wait any more, see NEXT_WAIT */
     uint64_t min_bytes; /* minimum size of the answer, if known after open() */
-    int incomplete;     /* 1: X-Dftracer-Complete: false */
+    bool incomplete;    /* X-Dftracer-Complete: false */
 };
 
 #endif

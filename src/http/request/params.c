@@ -1,10 +1,8 @@
 /* params.c - request parameters: decoded, checked against the endpoint's table, and converted to
  * their types. An unknown name, a bad value or a repeated single parameter is an error that names
- * it. */
+ * it. Those of a JSON body: params_json.c. */
 #include "http/request/endpoint.h"
 
-#include <jansson.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,19 +39,30 @@ uint64_t request_limit(const struct request *rq)
     return limit && limit->set ? limit->number : UINT64_MAX;
 }
 
+const struct param_spec *params_next(const struct endpoint *e, struct param_cursor *c)
+{
+    while (e->params && e->params[c->group]) {
+        const struct param_spec *spec = &e->params[c->group][c->at++];
+        if (spec->name)
+            return spec;
+        *c = (struct param_cursor){.group = c->group + 1};
+    }
+    return NULL;
+}
+
 int params_begin(struct request *rq)
 {
+    struct param_cursor all = {0};
     size_t n = 0;
-    for (const struct param_spec *const *g = rq->endpoint->params; g && *g; g++)
-        for (const struct param_spec *s = *g; s->name; s++)
-            n++;
+    while (params_next(rq->endpoint, &all))
+        n++;
     rq->params = arena_alloc(&rq->arena, (n + 1) * sizeof *rq->params);
     rq->options = arena_alloc(&rq->arena, rq->endpoint->options_size + 1);
     if (rq->arena.error)
         return -ENOMEM;
-    for (const struct param_spec *const *g = rq->endpoint->params; g && *g; g++)
-        for (const struct param_spec *s = *g; s->name; s++)
-            rq->params[rq->param_count++].spec = s;
+    all = (struct param_cursor){0};
+    for (const struct param_spec *s; (s = params_next(rq->endpoint, &all));)
+        rq->params[rq->param_count++].spec = s;
     return 0;
 }
 
@@ -158,13 +167,6 @@ static int parse_range(struct text t, struct param *p)
     return 0;
 }
 
-static int refuse_value(struct request *rq, const struct param *p, const char *expected)
-{
-    return err_set_param(&rq->err, ERR_PARAM, p->spec->name,
-                         "bad value \"%.100s\" for `%s`: expected %s", p->text.ptr, p->spec->name,
-                         expected);
-}
-
 static int check_range(struct request *rq, const struct param *p)
 {
     const struct param_spec *spec = p->spec;
@@ -179,70 +181,82 @@ static int check_range(struct request *rq, const struct param *p)
                          spec->max != 0 ? max : "", spec->type == PARAM_BYTES ? " bytes" : "");
 }
 
-static int parse_choice(struct request *rq, struct param *p)
+/* Sets .number to the position of the choice. */
+static int parse_choice(struct param *p)
 {
     struct text left = text_of(p->spec->choices), choice;
     for (p->number = 0; text_split(&left, '|', &choice); p->number++)
         if (text_eq(p->text, choice))
             return 0;
-    return refuse_value(rq, p, p->spec->choices);
+    return -EINVAL;
 }
 
-/* Converts p->text to its type. */
-static int parse_value(struct request *rq, struct param *p)
+static int parse_positive_duration(struct param *p, int64_t unit_ns)
+{
+    int rc = num_parse_duration(p->text, unit_ns, &p->ns);
+    return rc < 0 ? rc : p->ns < 0 ? -EINVAL : 0;
+}
+
+/* Converts p->text to its type. Returns a negative number if the text is not of this type. */
+static int parse_value(struct param *p)
 {
     switch (p->spec->type) {
     case PARAM_TEXT:
     case PARAM_JSON:
+    case PARAM_LIST:
         return 0;
     case PARAM_BOOL:
-        return parse_bool(p->text, &p->number) < 0 ? refuse_value(rq, p, "true or false") : 0;
+        return parse_bool(p->text, &p->number);
     case PARAM_UINT:
-        return num_parse_u64(p->text, &p->number) < 0
-                   ? refuse_value(rq, p, "a whole number, 0 or more")
-                   : check_range(rq, p);
+        return num_parse_u64(p->text, &p->number);
     case PARAM_DURATION:
-        return num_parse_duration(p->text, 1000, &p->ns) < 0 || p->ns < 0
-                   ? refuse_value(rq, p, "a duration such as 250us, 10ms or 5s")
-                   : 0;
+        return parse_positive_duration(p, 1000);
     case PARAM_INTERVAL:
-        return num_parse_duration(p->text, 1000000, &p->ns) < 0 || p->ns < 0
-                   ? refuse_value(rq, p, "a duration such as 5000 (milliseconds) or 5s")
-                   : 0;
+        return parse_positive_duration(p, 1000000);
     case PARAM_TIME:
-        return num_parse_duration(p->text, 1000, &p->ns) < 0
-                   ? refuse_value(rq, p, "a time in microseconds or with a unit")
-                   : 0;
+        return num_parse_duration(p->text, 1000, &p->ns);
     case PARAM_TIME_RANGE:
-        return parse_range(p->text, p) < 0
-                   ? refuse_value(rq, p, "two times, `from,to`, in microseconds or with units")
-                   : 0;
+        return parse_range(p->text, p);
     case PARAM_CHOICE:
-        return parse_choice(rq, p);
-    case PARAM_LIST:
-        return split_list(rq, p, p->text);
+        return parse_choice(p);
     case PARAM_BYTES:
-        return num_parse_bytes(p->text, &p->number) < 0
-                   ? refuse_value(rq, p, "a size such as 4MiB, 4MB or 4096")
-                   : check_range(rq, p);
+        return num_parse_bytes(p->text, &p->number);
     case PARAM_NUMBER:
-        return num_parse_double(p->text, &p->real) < 0 ? refuse_value(rq, p, "a number")
-                                                       : check_range(rq, p);
+        return num_parse_double(p->text, &p->real);
     case PARAM_INT:
-        return num_parse_i64(p->text, (int64_t *)&p->number) < 0
-                   ? refuse_value(rq, p, "a whole number")
-                   : 0;
+        return num_parse_i64(p->text, (int64_t *)&p->number);
     }
     return 0;
 }
+
+/* What each type expects; PARAM_CHOICE: one of the choices. */
+static const char *const expected[] = {
+    [PARAM_BOOL] = "true or false",
+    [PARAM_UINT] = "a whole number, 0 or more",
+    [PARAM_DURATION] = "a duration such as 250us, 10ms or 5s",
+    [PARAM_INTERVAL] = "a duration such as 5000 (milliseconds) or 5s",
+    [PARAM_TIME] = "a time in microseconds or with a unit",
+    [PARAM_TIME_RANGE] = "two times, `from,to`, in microseconds or with units",
+    [PARAM_BYTES] = "a size such as 4MiB, 4MB or 4096",
+    [PARAM_NUMBER] = "a number",
+    [PARAM_INT] = "a whole number",
+};
 
 static int set_value(struct request *rq, struct param *p, struct text value)
 {
     p->text = value;
     p->set = true;
-    if (p->spec->repeatable && p->spec->type == PARAM_TEXT)
+    enum param_type type = p->spec->type;
+    if (p->spec->repeatable && type == PARAM_TEXT)
         return append_item(rq, p, value);
-    return parse_value(rq, p);
+    if (type == PARAM_LIST)
+        return split_list(rq, p, value);
+    if (parse_value(p) < 0)
+        return err_set_param(
+            &rq->err, ERR_PARAM, p->spec->name, "bad value \"%.100s\" for `%s`: expected %s",
+            p->text.ptr, p->spec->name, type == PARAM_CHOICE ? p->spec->choices : expected[type]);
+    bool ranged = type == PARAM_UINT || type == PARAM_BYTES || type == PARAM_NUMBER;
+    return ranged ? check_range(rq, p) : 0;
 }
 
 static struct param *find_param(struct request *rq, struct text name)
@@ -273,13 +287,6 @@ int params_add(struct request *rq, struct text name, struct text value)
     return set_value(rq, p, value);
 }
 
-/* For text that is freed before the request. */
-static int add_copy(struct request *rq, const char *name, struct text value)
-{
-    char *copy = arena_strdup(&rq->arena, value);
-    return copy ? params_add(rq, text_of(name), (struct text){copy, value.len}) : -ENOMEM;
-}
-
 static int add_pair(struct request *rq, struct text name, struct text value)
 {
     struct text n, v;
@@ -302,192 +309,6 @@ int params_add_form(struct request *rq, struct text encoded)
     while (rc == 0 && text_split(&encoded, '&', &pair))
         if (pair.len && text_split(&pair, '=', &name))
             rc = add_pair(rq, name, pair.ptr ? pair : TEXT(""));
-    return rc;
-}
-
-/* Returns a JSON scalar as the text that the same parameter would have in a URL. `number`: 64 bytes
- * for it. */
-static int text_of_json(struct request *rq, const char *name, const json_t *v, char *number,
-                        struct text *ret)
-{
-    if (json_is_string(v))
-        *ret = (struct text){json_string_value(v), json_string_length(v)};
-    else if (json_is_integer(v))
-        *ret = (struct text){number, num_format_i64(json_integer_value(v), number)};
-    else if (json_is_real(v))
-        *ret = (struct text){number, num_format_double(json_real_value(v), number)};
-    else if (json_is_boolean(v))
-        *ret = json_is_true(v) ? TEXT("true") : TEXT("false");
-    else
-        return err_set_param(&rq->err, ERR_PARAM, name,
-                             "`%s` must be a string, number or boolean, or a list of them", name);
-    return 0;
-}
-
-static int add_json_scalar(struct request *rq, const char *name, const json_t *v)
-{
-    char number[64];
-    struct text t;
-    int rc = text_of_json(rq, name, v, number, &t);
-    return rc < 0 ? rc : add_copy(rq, name, t);
-}
-
-/* An array is a repeated parameter, or the list of a PARAM_LIST. */
-static int add_json_array(struct request *rq, const char *name, const json_t *array)
-{
-    const struct param *p = request_param(rq, name);
-    if (!p || p->spec->type != PARAM_LIST || p->spec->repeatable) {
-        size_t i;
-        json_t *v;
-        json_array_foreach(array, i, v)
-        {
-            int rc = add_json_scalar(rq, name, v);
-            if (rc < 0)
-                return rc;
-        }
-        return 0;
-    }
-    struct buf joined = {0};
-    int rc = 0;
-    size_t i;
-    json_t *v;
-    json_array_foreach(array, i, v)
-    {
-        char number[64];
-        struct text t = {NULL, 0};
-        rc = rc < 0 ? rc : text_of_json(rq, name, v, number, &t);
-        buf_puts(&joined, i ? "," : "");
-        buf_text(&joined, t);
-    }
-    rc = rc < 0 ? rc : joined.error;
-    if (rc == 0)
-        rc = add_copy(rq, name, (struct text){joined.data, joined.len});
-    buf_done(&joined);
-    return rc;
-}
-
-/* Without memory jansson reports nothing, or a syntax error; this flag distinguishes the two. */
-static _Thread_local bool json_lacked;
-
-static void *json_memory(size_t size)
-{
-    void *p = malloc(size);
-    json_lacked = json_lacked || !p;
-    return p;
-}
-
-static void watch_memory(void)
-{
-    json_set_alloc_funcs(json_memory, free);
-}
-
-int params_parse_json(struct text text, size_t flags, struct json_t **ret, char *why, size_t size)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    json_error_t error;
-    pthread_once(&once, watch_memory);
-    json_lacked = false;
-    *ret = json_loadb(text.ptr ? text.ptr : "", text.len, flags, &error);
-    if (!*ret)
-        snprintf(why, size, "%s", error.text);
-    return *ret ? 0 : json_lacked ? -ENOMEM : -EINVAL;
-}
-
-int params_load_json(struct text text, struct json_t **ret, char *why, size_t size)
-{
-    int rc = params_parse_json(text, JSON_REJECT_DUPLICATES, ret, why, size);
-    if (rc < 0 || json_is_object(*ret))
-        return rc;
-    snprintf(why, size, "it is a JSON value of another type");
-    json_decref(*ret);
-    *ret = NULL;
-    return -EINVAL;
-}
-
-void params_free_json(json_t *root)
-{
-    json_decref(root);
-}
-
-static int add_member(struct request *rq, const char *name, const json_t *v);
-
-/* True if there are parameters `<name>.x`. */
-static bool takes_parts(const struct request *rq, const char *name)
-{
-    size_t len = strlen(name);
-    for (size_t i = 0; i < rq->param_count; i++) {
-        const char *other = rq->params[i].spec->name;
-        if (strncmp(other, name, len) == 0 && other[len] == '.')
-            return true;
-    }
-    return false;
-}
-
-/* Adds {"baseline":{"dir":...}} as `baseline.dir`. */
-static int add_json_object(struct request *rq, const char *name, const json_t *object)
-{
-    char whole[64];
-    const char *key;
-    json_t *v;
-    int rc = 0;
-    json_object_foreach((json_t *)object, key, v)
-    {
-        snprintf(whole, sizeof whole, "%.30s.%.30s", name, key);
-        rc = rc < 0 ? rc
-             : json_is_object(v)
-                 ? err_set_param(&rq->err, ERR_PARAM, name, "`%s` must not be an object", whole)
-                 : add_member(rq, whole, v);
-    }
-    return rc;
-}
-
-static int add_member(struct request *rq, const char *name, const json_t *v)
-{
-    const struct param *p = request_param(rq, name);
-    if (p && p->spec->type == PARAM_JSON) {
-        json_lacked = false; /* without memory json_dumps may leave out a key */
-        char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
-        int rc = text && !json_lacked ? add_copy(rq, name, text_of(text)) : -ENOMEM;
-        free(text);
-        return rc;
-    }
-    return json_is_array(v)                             ? add_json_array(rq, name, v)
-           : json_is_object(v) && takes_parts(rq, name) ? add_json_object(rq, name, v)
-                                                        : add_json_scalar(rq, name, v);
-}
-
-int params_add_document(struct request *rq, const json_t *root)
-{
-    const char *key;
-    json_t *v;
-    int rc = 0;
-    json_object_foreach((json_t *)root, key, v)
-    {
-        const struct param *p = request_param(rq, key);
-        if (rc == 0 && p && !p->given)
-            rc = add_member(rq, key, v);
-    }
-    return rc;
-}
-
-int params_add_json(struct request *rq, struct text body)
-{
-    char why[JSON_ERROR_TEXT_LENGTH];
-    json_t *root;
-    int rc = params_load_json(body, &root, why, sizeof why);
-    if (rc < 0)
-        return rc == -ENOMEM
-                   ? rc
-                   : err_set(&rq->err, ERR_PARAM, "the body is not a JSON object: %s", why);
-    const char *key;
-    json_t *v;
-    json_object_foreach(root, key, v)
-    {
-        rc = add_member(rq, key, v);
-        if (rc < 0)
-            break;
-    }
-    json_decref(root);
     return rc;
 }
 

@@ -22,7 +22,7 @@ enum param_type {
     PARAM_INTERVAL,   /* "5s"; bare milliseconds                -> .ns */
     PARAM_TIME,       /* "1.5s"; bare microseconds, any sign    -> .ns */
     PARAM_TIME_RANGE, /* "a,b" decimal microseconds or with unit-> .ns, .ns_to */
-    PARAM_CHOICE,     /* one of `choices`, separated by '|'     -> .text */
+    PARAM_CHOICE,     /* one of `choices`, separated by '|'     -> .text; .number: its position */
     PARAM_LIST,       /* comma-separated texts                  -> .items */
     PARAM_BYTES,      /* "4MiB"; bare bytes                     -> .number */
     PARAM_NUMBER,     /* a JSON number                          -> .real */
@@ -101,7 +101,13 @@ struct param {
     size_t count;
 };
 
+struct endpoint;
 struct request;
+/* Returns the parameters of an endpoint one after the other, then NULL. Zero-initialise. */
+struct param_cursor {
+    size_t group, at;
+};
+const struct param_spec *params_next(const struct endpoint *e, struct param_cursor *c);
 /* `name` must be in the descriptor. */
 const struct param *request_param(const struct request *rq, const char *name);
 bool request_flag(const struct request *rq, const char *name);
@@ -121,20 +127,24 @@ int params_refuse(struct request *rq, const char *name, const char *why);
 int params_check(struct request *rq);
 /* Adds the parameters of "a=1&b=%20x", in which + is a space. */
 int params_add_form(struct request *rq, struct text encoded);
-int params_add_json(struct request *rq, struct text body);
-/* Adds members of a document as parameters that the client did not give; other members are ignored.
- */
-struct json_t;
-int params_add_document(struct request *rq, const struct json_t *root);
-/* Parses any JSON value (*new*), with flags of jansson; params_parse_object accepts an object only.
- * Returns 0, -EINVAL with `why`, or -ENOMEM. */
-int params_parse_json(struct text text, size_t flags, struct json_t **ret, char *why, size_t size);
-int params_load_json(struct text text, struct json_t **ret, char *why, size_t size);
-void params_free_json(struct json_t *root);
 /* Decodes percent-encoded text into the arena. Returns 0, -ENOMEM, or -EINVAL for an invalid escape
  * or a NUL. */
 int params_decode(struct arena *arena, struct text encoded, bool plus, struct text *ret);
 /* Appends a text that is equal for requests with the same meaning, for ETags and the cache. */
 void params_normalised(const struct request *rq, struct buf *out);
+
+/* ---- params_json.c --------------------------------------------------------------------------- */
+
+struct json_t;
+/* Parses any JSON value (*new*), with flags of jansson; params_parse_object accepts an object only.
+ * Returns 0, -EINVAL with `why`, or -ENOMEM. */
+int params_parse_json(struct text text, size_t flags, struct json_t **ret, char *why, size_t size);
+int params_parse_object(struct text text, struct json_t **ret, char *why, size_t size);
+void params_free_json(struct json_t *root); /* NULL-safe */
+/* Adds the members of a body, which must be a JSON object, as parameters. */
+int params_add_json(struct request *rq, struct text body);
+/* Adds members of a document as parameters that the client did not give; other members are ignored.
+ */
+int params_add_document(struct request *rq, const struct json_t *root);
 
 #endif

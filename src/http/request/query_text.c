@@ -1,5 +1,7 @@
-/* query_text.c - writes values in the query language. */
+/* query_text.c - writes values in the query language, and joins queries. */
 #include "http/request/query_text.h"
+
+#include <stdio.h>
 
 void query_text_string(struct buf *out, struct text t)
 {
@@ -32,4 +34,30 @@ void query_text_equals(struct buf *out, const char *path, const struct value *v)
     }
     jw_init(&j, out, false);
     jw_value(&j, v);
+}
+
+int query_text_check(struct text query, const char *param, struct err *err)
+{
+    struct buf ignored = {0};
+    int rc = text_trim(query).len ? query_normalise(query, err, &ignored) : 0;
+    if (rc == ERR_QUERY_SYNTAX)
+        snprintf(err->param, sizeof err->param, "%s", param);
+    buf_done(&ignored);
+    return rc;
+}
+
+int query_text_and(struct arena *arena, struct text a, struct text b, struct text *ret)
+{
+    struct buf joined = {0};
+    bool has_a = text_trim(a).len, has_b = text_trim(b).len;
+    if (!has_a || !has_b) {
+        *ret = has_a ? a : has_b ? b : (struct text){0};
+        return 0;
+    }
+    buf_printf(&joined, "(%.*s) and (%.*s)", (int)a.len, a.ptr, (int)b.len, b.ptr);
+    const char *copy =
+        joined.error ? NULL : arena_strdup(arena, (struct text){joined.data, joined.len});
+    *ret = (struct text){copy, joined.len};
+    buf_done(&joined);
+    return copy ? 0 : -ENOMEM;
 }

@@ -1,6 +1,8 @@
 /* recipe.c - reads and writes views as JSON. */
 #include "http/request/recipe.h"
 
+#include "http/request/query_text.h"
+
 #include <jansson.h>
 #include <string.h>
 
@@ -21,15 +23,10 @@ static const struct {
      "dlio_benchmark|reader|storage|config|data_loader)\\\\z\""},
 };
 
-static int refuse_recipe(struct request *rq, const char *what)
-{
-    return err_set_param(&rq->err, ERR_PARAM, "recipe", "`recipe` %s", what);
-}
-
-static int take_text(struct request *rq, const json_t *value, const char **ret)
+static int read_text(struct request *rq, const json_t *value, const char **ret)
 {
     if (!json_is_string(value))
-        return refuse_recipe(rq, "must have strings as name, description and query");
+        return params_refuse(rq, "recipe", "must have strings as name, description and query");
     *ret = arena_strdup(&rq->arena, text_of(json_string_value(value)));
     return *ret ? 0 : -ENOMEM;
 }
@@ -43,14 +40,14 @@ static bool is_ignored(const struct request *rq, const char *key)
     return false;
 }
 
-static int take_member(struct request *rq, struct recipe *r, const char *key, const json_t *value)
+static int read_member(struct request *rq, struct recipe *r, const char *key, const json_t *value)
 {
     if (strcmp(key, "name") == 0)
-        return take_text(rq, value, &r->name);
+        return read_text(rq, value, &r->name);
     if (strcmp(key, "description") == 0)
-        return take_text(rq, value, &r->description);
+        return read_text(rq, value, &r->description);
     if (strcmp(key, "query") == 0)
-        return take_text(rq, value, &r->query);
+        return read_text(rq, value, &r->query);
     if (strcmp(key, "include_metadata") != 0 && is_ignored(rq, key))
         return 0;
     if (strcmp(key, "include_metadata") != 0)
@@ -59,7 +56,7 @@ static int take_member(struct request *rq, struct recipe *r, const char *key, co
                              "description, query and include_metadata",
                              key);
     if (!json_is_boolean(value))
-        return refuse_recipe(rq, "must have true or false as include_metadata");
+        return params_refuse(rq, "recipe", "must have true or false as include_metadata");
     r->include_metadata = json_is_true(value);
     return 0;
 }
@@ -69,57 +66,33 @@ static int read_document(struct request *rq, const char *text, struct recipe *r)
     char why[100];
     const char *key;
     json_t *root, *value;
-    int rc = params_load_json(text_of(text), &root, why, sizeof why);
+    int rc = params_parse_object(text_of(text), &root, why, sizeof why);
     if (rc == -EINVAL)
-        rc = refuse_recipe(rq, "is not a JSON object");
+        rc = params_refuse(rq, "recipe", "is not a JSON object");
     json_object_foreach(root, key, value)
     {
         if (rc == 0)
-            rc = take_member(rq, r, key, value);
+            rc = read_member(rq, r, key, value);
     }
     json_decref(root);
     return rc;
 }
 
-static bool has_text(const char *query)
-{
-    return query && text_trim(text_of(query)).len > 0;
-}
-
-static int check_query(struct request *rq, const char *query)
-{
-    struct buf ignored = {0};
-    int rc = has_text(query) ? query_normalise(text_of(query), &rq->err, &ignored) : 0;
-    buf_done(&ignored);
-    return rc < 0 ? rc : 0;
-}
-
-/* Returns (a) and (b), or the one that is not NULL. */
-static int join_queries(struct request *rq, const char *a, const char *b, const char **ret)
-{
-    struct buf joined = {0};
-    if (!has_text(a) || !has_text(b)) {
-        *ret = has_text(a) ? a : has_text(b) ? b : NULL;
-        return 0;
-    }
-    buf_printf(&joined, "(%s) and (%s)", a, b);
-    *ret = joined.error ? NULL : arena_strdup(&rq->arena, (struct text){joined.data, joined.len});
-    buf_done(&joined);
-    return *ret ? 0 : -ENOMEM;
-}
-
 int recipe_read(struct request *rq, struct recipe *ret)
 {
-    const char *text = request_text(rq, "recipe"), *query = request_text(rq, "query");
+    const char *document = request_text(rq, "recipe");
+    struct text query = text_of(request_text(rq, "query")), whole;
     *ret = (struct recipe){
         .name = "custom", .description = "Custom inline view", .include_metadata = true};
-    int rc = text ? read_document(rq, text, ret) : 0;
-    if (rc == 0 && text)
-        rc = check_query(rq, query);
-    if (rc == 0 && text && (rc = check_query(rq, ret->query)) < 0)
-        memcpy(rq->err.param, "recipe", sizeof "recipe");
+    int rc = document ? read_document(rq, document, ret) : 0;
+    if (rc == 0 && document)
+        rc = query_text_check(query, "query", &rq->err);
     if (rc == 0)
-        rc = join_queries(rq, ret->query, query, &ret->query);
+        rc = query_text_check(text_of(ret->query), "recipe", &rq->err);
+    if (rc == 0)
+        rc = query_text_and(&rq->arena, text_of(ret->query), query, &whole);
+    if (rc == 0)
+        ret->query = whole.ptr;
     ret->include_metadata = ret->include_metadata && request_flag(rq, "metadata");
     return rc;
 }
@@ -147,7 +120,7 @@ static void whole_query(const struct request *rq, const struct recipe *r, const 
     const struct param *most = request_param(rq, "max_duration");
     if (preset)
         add_test(b, "(%s)", preset);
-    if (has_text(r->query))
+    if (r->query)
         add_test(b, "(%s)", r->query);
     if (range->set) {
         bool overlap = strcmp(request_text(rq, "time"), "overlap") == 0;

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct param_spec files_params[] = {
+    FILES_PARAMS("", "true"),
+    {0},
+};
 const struct param_spec selection_params[] = {
     SELECTION_PARAMS("", "true", "start", "data"),
     {0},
@@ -20,9 +24,21 @@ const struct param_spec clip_params[] = {
     CLIP_PARAM(""),
     {0},
 };
+#define PRETTY_PARAM \
+    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false")
+#define FORMAT_PARAMS \
+    PARAM("format", TEXT, "format of the response; default: chosen by the Accept header"), \
+        PRETTY_PARAM
+const struct param_spec pretty_params[] = {
+    PRETTY_PARAM,
+    {0},
+};
+const struct param_spec format_params[] = {
+    FORMAT_PARAMS,
+    {0},
+};
 const struct param_spec answer_params[] = {
-    PARAM("format", TEXT, "format of the response; default: chosen by the Accept header"),
-    PARAM("pretty", BOOL, "print JSON with line breaks and indentation", .fallback = "false"),
+    FORMAT_PARAMS,
     PARAM(
         "wait", CHOICE,
         "ready: wait until the selected files are indexed; fresh: also include everything written "
@@ -41,21 +57,9 @@ const struct param_spec page_params[] = {
     {0},
 };
 
-static const struct {
-    const char *name;
-    unsigned phases;
-} phase_names[] = {
-    {"events", PHASE_EVENTS},     {"counters", PHASE_COUNTERS}, {"aggregated", PHASE_AGGREGATED},
-    {"metadata", PHASE_METADATA}, {"data", PHASE_DATA},         {"any", PHASE_ANY},
-};
-
-static unsigned phases_of(const char *name)
-{
-    for (size_t i = 0; name && i < sizeof phase_names / sizeof *phase_names; i++)
-        if (strcmp(name, phase_names[i].name) == 0)
-            return phase_names[i].phases;
-    return PHASE_DATA;
-}
+/* In the order of the choices of `phase`. */
+static const unsigned phases[] = {PHASE_EVENTS,   PHASE_COUNTERS, PHASE_AGGREGATED,
+                                  PHASE_METADATA, PHASE_DATA,     PHASE_ANY};
 
 /* Returns NULL if the parameter is not set. */
 static const struct param *find_param(const struct request *rq, const char *prefix,
@@ -67,8 +71,8 @@ static const struct param *find_param(const struct request *rq, const char *pref
     return p && p->set ? p : NULL;
 }
 
-/* Takes all values of a parameter, whether it is repeatable or not. */
-static void take_values(const struct param *p, const char *const **values, size_t *count)
+/* Leaves the list unchanged if `p` is NULL. A parameter that is not repeatable has one value. */
+static void read_values(const struct param *p, const char *const **values, size_t *count)
 {
     if (!p)
         return;
@@ -80,8 +84,8 @@ static void take_values(const struct param *p, const char *const **values, size_
 static void change_files(const struct request *rq, const char *prefix, struct selection *s)
 {
     const struct param *recursive = find_param(rq, prefix, "recursive");
-    take_values(find_param(rq, prefix, "dir"), &s->dirs, &s->dir_count);
-    take_values(find_param(rq, prefix, "file"), &s->files, &s->file_count);
+    read_values(find_param(rq, prefix, "dir"), &s->dirs, &s->dir_count);
+    read_values(find_param(rq, prefix, "file"), &s->files, &s->file_count);
     if (recursive)
         s->not_recursive = !recursive->number;
 }
@@ -96,7 +100,7 @@ static int change_times(struct request *rq, const char *prefix, struct selection
     const struct param *range = find_param(rq, prefix, "time_range"),
                        *time = find_param(rq, prefix, "time");
     if (time)
-        s->overlap = text_eq(time->text, TEXT("overlap"));
+        s->overlap = time->number; /* start|overlap */
     if (!range)
         return 0;
     s->has_time_range = true;
@@ -108,18 +112,6 @@ static int change_times(struct request *rq, const char *prefix, struct selection
     return 0;
 }
 
-static enum within_scope scope_of(const char *name)
-{
-    static const char *const names[] = {[WITHIN_PROCESS] = "process",
-                                        [WITHIN_THREAD] = "thread",
-                                        [WITHIN_HOST] = "host",
-                                        [WITHIN_ALL] = "all"};
-    size_t i = 0;
-    while (strcmp(name, names[i]) != 0)
-        i++;
-    return (enum within_scope)i;
-}
-
 static int change_within(struct request *rq, const char *prefix, struct selection *s)
 {
     const struct param *within = find_param(rq, prefix, "within"),
@@ -129,7 +121,7 @@ static int change_within(struct request *rq, const char *prefix, struct selectio
     if (within)
         s->within = within->text;
     if (scope)
-        s->within_scope = scope_of(scope->text.ptr);
+        s->within_scope = (enum within_scope)scope->number; /* the choices have its order */
     if (clip)
         s->clip = clip->number;
     if (alone && !s->within.ptr)
@@ -151,7 +143,7 @@ int selection_change(struct request *rq, const char *prefix, struct selection *s
     if (preset)
         s->preset = preset->text.ptr;
     if (phase)
-        s->phases = phases_of(phase->text.ptr);
+        s->phases = phases[phase->number];
     if (min) {
         s->has_min_duration = true;
         s->min_duration_ns = min->ns;
@@ -168,6 +160,12 @@ int selection_read(struct request *rq, struct selection *ret)
 {
     selection_init(ret);
     return selection_change(rq, "", ret);
+}
+
+bool selection_indexes_nothing(const struct request *rq)
+{
+    const struct param *wait = request_param(rq, "wait");
+    return !wait || (wait->given && text_eq(wait->text, TEXT("no")));
 }
 
 int selection_check_strict(struct request *rq)
@@ -206,5 +204,23 @@ int selection_open(struct request *rq, const struct selection *s, struct query *
         query_close(*ret);
         *ret = NULL;
     }
+    return rc;
+}
+
+int selection_open_file(struct request *rq, const char *param, const char *path, struct text query,
+                        struct query **ret, uint32_t *ret_file)
+{
+    struct selection one;
+    const uint32_t *files;
+    selection_init(&one);
+    one.files = &path;
+    one.file_count = 1;
+    one.phases = PHASE_ANY;
+    one.query = query;
+    int rc = selection_open(rq, &one, ret);
+    if (rc == 0 && query_files(*ret, &files) != 1)
+        return params_refuse(rq, param, "must name one trace file");
+    if (rc == 0)
+        *ret_file = files[0];
     return rc;
 }

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 enum {
-    REST_MS = 20,    /* time until the next try, if there is no space or no descriptor */
-    LOST_RESTS = 50, /* a connection that has not begun after this number of rests never will */
-    STEP_MS = 2,     /* interval at which a stop checks whether all connections have begun */
-    AT_ONCE = 64,    /* connections of one socket before it is the next one's turn */
+    PAUSE_MS = 20,    /* time until the next try, if there is no space or no descriptor */
+    LOST_PAUSES = 50, /* a connection that has not begun after this number of pauses never will */
+    STEP_MS = 2,      /* interval at which a stop checks whether all connections have begun */
+    AT_ONCE = 64,     /* connections of one socket before it is the next one's turn */
 };
 
 static unsigned load_of(const struct io_thread *c, bool local)
@@ -30,19 +30,19 @@ static unsigned load_of(const struct io_thread *c, bool local)
 
 /* Reserves a connection at the I/O thread with the fewest, or returns NULL if the limit is reached.
  * TCP and Unix sockets have separate limits, so the daemon's user always gets in. */
-static struct io_thread *take_place(struct http *h, bool tls, bool local)
+static struct io_thread *reserve_connection(struct http *h, bool tls, bool local)
 {
-    size_t all = 0;
+    size_t total = 0;
     unsigned least = UINT_MAX;
     struct io_thread *best = NULL;
     pthread_mutex_lock(&h->connections_lock);
     for (struct io_thread *c = h->io_threads; c < h->io_threads + h->io_thread_count; c++) {
         unsigned load = load_of(c, false) + load_of(c, true);
-        all += load_of(c, local);
+        total += load_of(c, local);
         if (c->tls == tls && load < least)
             best = c, least = load;
     }
-    if (all >= h->options.limits.connections)
+    if (total >= h->options.limits.connections)
         best = NULL;
     if (best)
         best->handed[local]++;
@@ -50,7 +50,7 @@ static struct io_thread *take_place(struct http *h, bool tls, bool local)
     return best;
 }
 
-void accept_note(struct io_thread *c, bool local, bool begins)
+void accept_count(struct io_thread *c, bool local, bool begins)
 {
     pthread_mutex_lock(&c->http->connections_lock);
     c->begun[local] += begins ? 1u : -1u;
@@ -87,7 +87,7 @@ static int accept_one(struct http *h, size_t listener)
     struct sockaddr_storage a;
     socklen_t n = sizeof a;
     bool local = h->is_unix[listener];
-    struct io_thread *c = take_place(h, h->is_tls[listener], local);
+    struct io_thread *c = reserve_connection(h, h->is_tls[listener], local);
     if (!c)
         return -EAGAIN;
     int fd = accept4(h->fds[listener], (struct sockaddr *)&a, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -117,7 +117,7 @@ static void *accept_loop(void *arg)
 {
     struct http *h = arg;
     struct pollfd fds[HTTP_LISTENERS_MAX + 1] = {{.fd = h->accept_wake, .events = POLLIN}};
-    unsigned rests = 0;
+    unsigned pauses = 0;
     eventfd_t woken;
     pthread_setname_np(pthread_self(), "dft-accept");
     while (!atomic_load(&h->accept_ends)) {
@@ -128,15 +128,16 @@ static void *accept_loop(void *arg)
         }
         for (size_t i = 0; i < n; i++) /* poll ignores an fd of -1 */
             fds[i + 1] = (struct pollfd){.fd = h->fds[i], .events = POLLIN};
-        if (poll(fds, rests ? 1 : n + 1, rests ? REST_MS : -1) < 0)
+        if (poll(fds, pauses ? 1 : n + 1, pauses ? PAUSE_MS : -1) < 0)
             continue;
         if (fds[0].revents)
             eventfd_read(h->accept_wake, &woken);
         bool refused = false;
         for (size_t i = 0; i < n && !atomic_load(&h->accept_ends); i++)
-            refused |= fds[i + 1].fd >= 0 && (rests || fds[i + 1].revents) && accept_some(h, i) < 0;
-        rests = refused ? rests + 1 : 0;
-        if (rests % LOST_RESTS == LOST_RESTS - 1)
+            refused |=
+                fds[i + 1].fd >= 0 && (pauses || fds[i + 1].revents) && accept_some(h, i) < 0;
+        pauses = refused ? pauses + 1 : 0;
+        if (pauses % LOST_PAUSES == LOST_PAUSES - 1)
             forget_lost(h);
     }
     return NULL;
@@ -167,6 +168,6 @@ void accept_stop(struct http *h)
     atomic_store(&h->accept_ends, true);
     accept_wake(h);
     pthread_join(h->acceptor, NULL);
-    for (int ms = 0; ms < LOST_RESTS * REST_MS && count_handed(h); ms += STEP_MS)
+    for (int ms = 0; ms < LOST_PAUSES * PAUSE_MS && count_handed(h); ms += STEP_MS)
         usleep(STEP_MS * 1000);
 }

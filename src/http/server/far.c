@@ -19,19 +19,19 @@ struct scan {
     struct scan *next;
     uint64_t number;
     struct http_call *call;
-    bool streams;
+    bool is_stream;
     /* if it is a stream */
     struct query_far far;
-    struct buf none;   /* far.answer: a stream answers through `serve` only */
-    bool begins, over; /* over: the last user frees it */
-    unsigned busy;     /* number of threads that use it */
-    int64_t used_ns;   /* last use */
+    struct buf no_answer; /* far.answer: a stream answers through `serve` only */
+    bool opening, ended;  /* ended: the last user frees it */
+    unsigned users;       /* number of threads that use it */
+    int64_t used_ns;      /* last use */
 };
 struct http_far {
     struct http_runner *runner;
     pthread_mutex_t lock;
     struct scan *first;
-    unsigned streams;
+    unsigned stream_count;
     /* The last numbers that rank 0 ended before they began here. Numbers are not reused. */
     uint64_t stopped[STOPPED];
     unsigned stopped_next;
@@ -39,36 +39,36 @@ struct http_far {
 
 /* ---- the list; all under the lock ------------------------------------------------------------ */
 
-static bool is_stopped(const struct http_far *all, uint64_t number)
+static bool is_stopped(const struct http_far *scans, uint64_t number)
 {
     for (unsigned i = 0; i < STOPPED; i++)
-        if (all->stopped[i] == number)
+        if (scans->stopped[i] == number)
             return true;
     return false;
 }
 
-static void add_scan(struct http_far *all, struct scan *own)
+static void add_scan(struct http_far *scans, struct scan *scan)
 {
-    own->next = all->first;
-    all->first = own;
-    all->streams += own->streams;
-    if (is_stopped(all, own->number))
-        http_call_cancel(own->call, ERR_CANCELLED);
+    scan->next = scans->first;
+    scans->first = scan;
+    scans->stream_count += scan->is_stream;
+    if (is_stopped(scans, scan->number))
+        http_call_cancel(scan->call, ERR_CANCELLED);
 }
 
-static void remove_scan(struct http_far *all, struct scan *own)
+static void remove_scan(struct http_far *scans, struct scan *scan)
 {
-    struct scan **at = &all->first;
+    struct scan **at = &scans->first;
 
-    while (*at != own)
+    while (*at != scan)
         at = &(*at)->next;
-    *at = own->next;
-    all->streams -= own->streams;
+    *at = scan->next;
+    scans->stream_count -= scan->is_stream;
 }
 
-static struct scan *find_scan(const struct http_far *all, uint64_t number)
+static struct scan *find_scan(const struct http_far *scans, uint64_t number)
 {
-    struct scan *s = all->first;
+    struct scan *s = scans->first;
 
     while (s && s->number != number)
         s = s->next;
@@ -77,17 +77,17 @@ static struct scan *find_scan(const struct http_far *all, uint64_t number)
 
 /* Removes and returns a stream that was not used for a while, or that must be closed to make space
  * for another one. Returns NULL if there is none. */
-static struct scan *take_idle(struct http_far *all)
+static struct scan *remove_idle(struct http_far *scans)
 {
     int64_t before = clock_mono_ns() - STREAM_IDLE_NS;
     struct scan *oldest = NULL;
 
-    for (struct scan *s = all->first; s; s = s->next)
-        if (s->streams && !s->busy && (!oldest || s->used_ns < oldest->used_ns))
+    for (struct scan *s = scans->first; s; s = s->next)
+        if (s->is_stream && !s->users && (!oldest || s->used_ns < oldest->used_ns))
             oldest = s;
-    if (!oldest || (oldest->used_ns > before && all->streams < STREAMS_MAX))
+    if (!oldest || (oldest->used_ns > before && scans->stream_count < STREAMS_MAX))
         return NULL;
-    remove_scan(all, oldest);
+    remove_scan(scans, oldest);
     return oldest;
 }
 
@@ -99,138 +99,138 @@ static void stream_free(struct scan *s)
         return;
     http_call_free(s->call);
     query_far_done(&s->far);
-    buf_done(&s->none);
+    buf_done(&s->no_answer);
     free(s);
 }
 
-/* Finds a stream, which stays until stream_give_back. Returns 0, -EBUSY if it is not open yet, or
+/* Finds a stream, which stays until stream_release. Returns 0, -EBUSY if it is not open yet, or
  * ERR_NOT_FOUND. */
-static int stream_take(struct http_far *all, uint64_t number, struct scan **ret)
+static int stream_acquire(struct http_far *scans, uint64_t number, struct scan **ret)
 {
-    pthread_mutex_lock(&all->lock);
-    struct scan *s = find_scan(all, number);
-    int rc = !s || !s->streams || s->over ? ERR_NOT_FOUND : s->begins ? -EBUSY : 0;
+    pthread_mutex_lock(&scans->lock);
+    struct scan *s = find_scan(scans, number);
+    int rc = !s || !s->is_stream || s->ended ? ERR_NOT_FOUND : s->opening ? -EBUSY : 0;
     if (rc == 0) {
-        s->busy++;
+        s->users++;
         *ret = s;
     }
-    pthread_mutex_unlock(&all->lock);
+    pthread_mutex_unlock(&scans->lock);
     return rc;
 }
 
-static void stream_give_back(struct http_far *all, struct scan *s, int rc)
+static void stream_release(struct http_far *scans, struct scan *s, int rc)
 {
-    pthread_mutex_lock(&all->lock);
-    s->busy--;
+    pthread_mutex_lock(&scans->lock);
+    s->users--;
     s->used_ns = clock_mono_ns();
-    s->over |= rc < 0;
-    bool over = s->over && s->busy == 0;
-    if (over)
-        remove_scan(all, s);
-    pthread_mutex_unlock(&all->lock);
-    if (over)
+    s->ended |= rc < 0;
+    bool ended = s->ended && s->users == 0;
+    if (ended)
+        remove_scan(scans, s);
+    pthread_mutex_unlock(&scans->lock);
+    if (ended)
         stream_free(s);
 }
 
 /* Ends idle streams. Returns false if there are still too many. */
-static bool make_room(struct http_far *all)
+static bool close_idle_streams(struct http_far *scans)
 {
     struct scan *idle;
     bool room;
 
     do {
-        pthread_mutex_lock(&all->lock);
-        idle = take_idle(all);
-        room = all->streams < STREAMS_MAX;
-        pthread_mutex_unlock(&all->lock);
+        pthread_mutex_lock(&scans->lock);
+        idle = remove_idle(scans);
+        room = scans->stream_count < STREAMS_MAX;
+        pthread_mutex_unlock(&scans->lock);
         stream_free(idle);
     } while (idle);
     return room;
 }
 
 /* Opens the request as rank 0 does, up to the stream. */
-static int stream_begin(struct http_far *all, struct scan *own, const struct http_call_options *o,
-                        struct err *err)
+static int stream_begin(struct http_far *scans, struct scan *scan,
+                        const struct http_call_options *o, struct err *err)
 {
-    int rc = http_call_new(all->runner, o, err, &own->call);
+    int rc = http_call_new(scans->runner, o, err, &scan->call);
 
     if (rc < 0)
         return rc;
-    own->streams = own->begins = true;
-    own->busy = 1;
-    pthread_mutex_lock(&all->lock);
-    add_scan(all, own);
-    pthread_mutex_unlock(&all->lock);
-    rc = http_call_open(own->call, err);
-    own->far.request = own->far.given = TEXT(""); /* these texts belong to the message */
-    rc = rc < 0 ? rc : own->far.serve ? 0 : ERR_NOT_FOUND;
-    pthread_mutex_lock(&all->lock);
-    own->begins = false;
-    pthread_mutex_unlock(&all->lock);
+    scan->is_stream = scan->opening = true;
+    scan->users = 1;
+    pthread_mutex_lock(&scans->lock);
+    add_scan(scans, scan);
+    pthread_mutex_unlock(&scans->lock);
+    rc = http_call_open(scan->call, err);
+    scan->far.request = scan->far.given = TEXT(""); /* these texts belong to the message */
+    rc = rc < 0 ? rc : scan->far.serve ? 0 : ERR_NOT_FOUND;
+    pthread_mutex_lock(&scans->lock);
+    scan->opening = false;
+    pthread_mutex_unlock(&scans->lock);
     return rc;
 }
 
-static int stream_open(struct http_far *all, struct snapshot *s, const struct query_far *far,
+static int stream_open(struct http_far *scans, struct snapshot *s, const struct query_far *far,
                        struct http_call_options *o, struct scan **ret)
 {
-    struct scan *own = make_room(all) ? calloc(1, sizeof *own) : NULL;
+    struct scan *scan = close_idle_streams(scans) ? calloc(1, sizeof *scan) : NULL;
     struct err err = {0};
 
-    if (!own)
+    if (!scan)
         return -ENOMEM;
-    own->number = far->number;
-    own->far = *far;
-    own->far.answer = &own->none;
+    scan->number = far->number;
+    scan->far = *far;
+    scan->far.answer = &scan->no_answer;
     o->snapshot = s;
-    o->far = &own->far;
-    int rc = stream_begin(all, own, o, &err);
+    o->far = &scan->far;
+    int rc = stream_begin(scans, scan, o, &err);
     err_done(&err);
     if (rc == 0)
-        return *ret = own, 0;
-    if (own->streams)
-        stream_give_back(all, own, rc);
+        return *ret = scan, 0;
+    if (scan->is_stream)
+        stream_release(scans, scan, rc);
     else
-        stream_free(own);
+        stream_free(scan);
     return rc;
 }
 
-static int answer_stream(struct http_far *all, struct snapshot *s, const struct query_far *far,
+static int answer_stream(struct http_far *scans, struct snapshot *s, const struct query_far *far,
                          struct http_call_options *o, struct buf *answer)
 {
-    struct scan *own = NULL;
-    int rc = stream_take(all, far->number, &own);
+    struct scan *scan = NULL;
+    int rc = stream_acquire(scans, far->number, &scan);
 
     if (rc == ERR_NOT_FOUND)
-        rc = !s ? -ESRCH : far->request.len ? stream_open(all, s, far, o, &own) : ERR_NOT_FOUND;
+        rc = !s ? -ESRCH : far->request.len ? stream_open(scans, s, far, o, &scan) : ERR_NOT_FOUND;
     if (rc < 0)
         return rc;
-    rc = own->far.serve(own->far.serve_arg, far->part, answer);
-    stream_give_back(all, own, rc == -EXDEV ? 0 : rc);
+    rc = scan->far.serve(scan->far.serve_arg, far->part, answer);
+    stream_release(scans, scan, rc == -EXDEV ? 0 : rc);
     return rc == -ESRCH ? ERR_STALE : rc;
 }
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-static int run_scan(struct http_far *all, const struct http_call_options *o, struct err *err)
+static int run_scan(struct http_far *scans, const struct http_call_options *o, struct err *err)
 {
-    struct scan own = {.number = o->far->number};
-    int rc = http_call_new(all->runner, o, err, &own.call);
+    struct scan scan = {.number = o->far->number};
+    int rc = http_call_new(scans->runner, o, err, &scan.call);
 
     if (rc < 0)
         return rc;
-    pthread_mutex_lock(&all->lock);
-    add_scan(all, &own);
-    pthread_mutex_unlock(&all->lock);
-    rc = http_call_run(own.call, NULL, NULL, err);
-    pthread_mutex_lock(&all->lock);
-    remove_scan(all, &own);
-    pthread_mutex_unlock(&all->lock);
-    http_call_free(own.call);
+    pthread_mutex_lock(&scans->lock);
+    add_scan(scans, &scan);
+    pthread_mutex_unlock(&scans->lock);
+    rc = http_call_run(scan.call, NULL, NULL, err);
+    pthread_mutex_lock(&scans->lock);
+    remove_scan(scans, &scan);
+    pthread_mutex_unlock(&scans->lock);
+    http_call_free(scan.call);
     return rc;
 }
 
 /* Runs the request as rank 0 does, up to the scan that rank 0 requested. */
-static int answer_scan(struct http_far *all, struct snapshot *s, struct query_far *far,
+static int answer_scan(struct http_far *scans, struct snapshot *s, struct query_far *far,
                        struct http_call_options *o, struct buf *answer)
 {
     struct err err = {0};
@@ -240,7 +240,7 @@ static int answer_scan(struct http_far *all, struct snapshot *s, struct query_fa
     far->answer = answer;
     o->snapshot = s;
     o->far = far;
-    int rc = run_scan(all, o, &err);
+    int rc = run_scan(scans, o, &err);
     err_done(&err);
     return far->answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
 }
@@ -250,20 +250,20 @@ static int answer_scan(struct http_far *all, struct snapshot *s, struct query_fa
 /* Called when rank 0 no longer needs the scan or stream. */
 static void on_stop(void *arg, uint64_t number)
 {
-    struct http_far *all = arg;
+    struct http_far *scans = arg;
     struct scan *idle = NULL;
 
-    pthread_mutex_lock(&all->lock);
-    struct scan *s = find_scan(all, number);
-    if (s && (s->busy || !s->streams)) {
-        s->over = true;
+    pthread_mutex_lock(&scans->lock);
+    struct scan *s = find_scan(scans, number);
+    if (s && (s->users || !s->is_stream)) {
+        s->ended = true;
         http_call_cancel(s->call, ERR_CANCELLED);
     } else if (s) {
-        remove_scan(all, idle = s);
+        remove_scan(scans, idle = s);
     } else {
-        all->stopped[all->stopped_next++ % STOPPED] = number;
+        scans->stopped[scans->stopped_next++ % STOPPED] = number;
     }
-    pthread_mutex_unlock(&all->lock);
+    pthread_mutex_unlock(&scans->lock);
     stream_free(idle);
 }
 
@@ -287,25 +287,25 @@ static int on_request(void *arg, struct snapshot *s, struct text request, struct
 
 int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret)
 {
-    struct http_far *all = calloc(1, sizeof *all);
+    struct http_far *scans = calloc(1, sizeof *scans);
 
-    if (!all)
+    if (!scans)
         return -ENOMEM;
-    all->runner = r;
-    pthread_mutex_init(&all->lock, NULL);
-    index_on_request(ix, &(struct index_rank_handler){on_request, on_stop, all});
-    *ret = all;
+    scans->runner = r;
+    pthread_mutex_init(&scans->lock, NULL);
+    index_on_request(ix, &(struct index_rank_handler){on_request, on_stop, scans});
+    *ret = scans;
     return 0;
 }
 
-void http_far_free(struct http_far *all)
+void http_far_free(struct http_far *scans)
 {
-    if (!all)
+    if (!scans)
         return;
-    for (struct scan *s = all->first, *next; s; s = next) {
+    for (struct scan *s = scans->first, *next; s; s = next) {
         next = s->next;
         stream_free(s);
     }
-    pthread_mutex_destroy(&all->lock);
-    free(all);
+    pthread_mutex_destroy(&scans->lock);
+    free(scans);
 }

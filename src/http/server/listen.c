@@ -230,7 +230,7 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
     return add_listener(h, fd, url);
 }
 
-/* Takes all of them, even after an error. */
+/* After an error the others are closed: the server owns all of them. */
 static int listen_all_inherited(struct http *h, struct err *err)
 {
     int rc = 0;

@@ -29,9 +29,10 @@
 static void set_id(struct exchange *x, const char *given)
 {
     static _Thread_local uint64_t thread[2];
-    static const char sane[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
     size_t n = given ? strlen(given) : 0;
-    if (n >= 1 && n <= 64 && strspn(given, sane) == n) {
+    if (n >= 1 && n <= 64 && strspn(given, allowed) == n) {
         memcpy(x->id, given, n + 1);
         return;
     }
@@ -47,33 +48,33 @@ static void set_id(struct exchange *x, const char *given)
  * line, so nothing before the page is read. Returns NULL for an unknown method. */
 static const char *method_before(const char *uri)
 {
-    static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS", "DELETE"};
+    static const char *const methods[] = {"GET", "HEAD", "POST", "OPTIONS", "DELETE"};
     const size_t room = (uintptr_t)uri % 4096;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        size_t n = strlen(known[i]);
-        if (room >= n + 1 && memcmp(uri - n - 1, known[i], n + 1) == 0 &&
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        size_t n = strlen(methods[i]);
+        if (room >= n + 1 && memcmp(uri - n - 1, methods[i], n + 1) == 0 &&
             (room == n + 1 || uri[-(ptrdiff_t)n - 2] == '\n'))
-            return known[i];
+            return methods[i];
     }
     return NULL;
 }
 
 /* Refuses a request while libmicrohttpd is still reading its head. */
-static void refuse_early(struct exchange *x, struct connection *known, int status,
+static void refuse_early(struct exchange *x, struct connection *connection, int status,
                          const char *detail)
 {
-    x->connection = known->mhd;
-    x->fd = known->fd;
-    known->arriving = NULL;
+    x->connection = connection->mhd;
+    x->fd = connection->fd;
+    connection->arriving = NULL;
     metrics_begun(x->site->context.metrics);
     if (!*x->id)
         set_id(x, NULL);
-    response_past(x, known->mhd, status, detail);
+    response_raw(x, connection->mhd, status, detail);
 }
 
 static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
 {
-    struct connection *known = connection_of(c);
+    struct connection *connection = connection_of(c);
     struct exchange *x = exchange_new(arg, uri);
     char *query = strchr((char *)(uintptr_t)uri, '?');
     connection_set_state(c, CONNECTION_ARRIVING);
@@ -82,17 +83,26 @@ static void *on_uri(void *arg, const char *uri, struct MHD_Connection *c)
     if (query)
         query[1] = '\0';
     if (x) {
-        x->site = known ? known->site : x->http->sites.list[0];
+        x->site = connection ? connection->site : x->http->sites.list[0];
         x->rq.http = &x->site->context;
         site_enter(x->site); /* until x is freed */
     }
-    if (!x || !known)
+    if (!x || !connection)
         return x;
     x->method = method_before(uri);
-    known->arriving = x;
+    connection->arriving = x;
     if (strlen(x->uri) > 2 * HTTP_URI_MAX)
-        refuse_early(x, known, 414, "the URL is longer than 16 KiB; send long queries by POST");
+        refuse_early(x, connection, 414,
+                     "the URL is longer than 16 KiB; send long queries by POST");
     return x;
+}
+
+static int refuse_unavailable(struct exchange *x, struct MHD_Connection *c, int code,
+                              const char *detail)
+{
+    const struct exchange_refusal why = {
+        .status = 503, .close = true, .detail = detail, .err = {.code = code}};
+    return response_refuse(x, c, &why);
 }
 
 static int begin_message(struct exchange *x, struct MHD_Connection *c, const char *method,
@@ -101,43 +111,33 @@ static int begin_message(struct exchange *x, struct MHD_Connection *c, const cha
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct exchange_refusal why = {0};
-    struct connection *known = connection_of(c);
+    struct connection *connection = connection_of(c);
     x->connection = c;
-    if (known)
-        known->arriving = NULL;
+    if (connection)
+        connection->arriving = NULL;
     metrics_begun(x->site->context.metrics);
     x->method = method;
     x->fd = info ? info->connect_fd : -1;
-    set_id(x, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Request-Id"));
-    if (atomic_load(&x->site->ended)) {
-        why = (struct exchange_refusal){.status = 503,
-                                        .close = true,
-                                        .detail = "the daemon is stopping",
-                                        .err = {.code = ERR_CANCELLED}};
-        return response_refuse(x, c, &why);
-    }
-    enum access_role role = known ? connection_meet(x, known) : ACCESS_NONE;
-    if (!x->rq.client) {
-        why = (struct exchange_refusal){
-            .status = 503, .close = true, .detail = "out of memory", .err = {.code = -ENOMEM}};
-        return response_refuse(x, c, &why);
-    }
-    if (!request_check(x, c, version, role, &why)) {
-        if (why.status == 401 && known->peer.lookup_failed)
-            why = (struct exchange_refusal){
-                .status = 503, .close = true, .detail = "out of file descriptors"};
-        return response_refuse(x, c, &why);
-    }
+    set_id(x, header_of(c, "X-Request-Id"));
+    if (atomic_load(&x->site->ended))
+        return refuse_unavailable(x, c, ERR_CANCELLED, "the daemon is stopping");
+    enum access_role role = connection ? connection_identify(x, connection) : ACCESS_NONE;
+    if (!x->rq.client)
+        return refuse_unavailable(x, c, -ENOMEM, "out of memory");
+    if (!request_check(x, c, version, role, &why))
+        return why.status == 401 && connection->peer.lookup_failed
+                   ? refuse_unavailable(x, c, 0, "out of file descriptors")
+                   : response_refuse(x, c, &why);
     x->rq.budget.memory_limit = x->http->options.limits.query_memory;
     x->rq.budget.share = x->rq.admin ? &x->http->exchanges.memory : &x->rq.client->memory;
     return MHD_YES;
 }
 
-/* These many bytes of an upload restart the time that a request has to arrive. */
+/* After each of these bytes of an upload, the time that a request has to arrive begins again. */
 #define UPLOAD_PACE (1u << 20)
 
 /* Bytes that do not fit are discarded, as those of a body that is too long. */
-static int take_upload(struct exchange *x, struct MHD_Connection *c, const char *data, size_t n)
+static int receive_upload(struct exchange *x, struct MHD_Connection *c, const char *data, size_t n)
 {
     if (x->in.upload_error)
         return (x->in.body_bytes += n) <= BODY_IGNORED_MAX ? MHD_YES : MHD_NO;
@@ -177,12 +177,12 @@ static int drain_body(struct exchange *x, size_t *len)
 }
 
 /* A body that is too long is read and discarded up to a limit, for the same reason. */
-static int take_body(struct exchange *x, struct MHD_Connection *c, const char *data, size_t *len)
+static int receive_body(struct exchange *x, struct MHD_Connection *c, const char *data, size_t *len)
 {
     size_t n = *len;
     *len = 0;
     if (x->rq.upload && !x->in.refusal)
-        return take_upload(x, c, data, n);
+        return receive_upload(x, c, data, n);
     x->in.body_bytes += n;
     if (x->in.body_bytes <= HTTP_BODY_MAX && !x->in.refusal)
         keep_body(x, data, n);
@@ -191,7 +191,7 @@ static int take_body(struct exchange *x, struct MHD_Connection *c, const char *d
 
 static void read_if_none_match(struct exchange *x, struct MHD_Connection *c)
 {
-    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match");
+    const char *given = header_of(c, "If-None-Match");
     if (given && (x->in.head || strcmp(x->method, "GET") == 0))
         x->in.if_none_match = arena_strdup(&x->rq.arena, text_of(given));
 }
@@ -274,7 +274,8 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
     if (!park) {
         exchange_pin(x);
         bool ready = wait && strcmp(wait, "ready") == 0;
-        park = (ready && !readiness_is_known(x->site, x->rq.snapshot)) || readiness_wants_fresh(x);
+        park = (ready && !readiness_is_known(x->site, x->rq.snapshot)) ||
+               readiness_wants_fresh(&x->rq);
         if (park)
             exchange_unpin(x);
     }
@@ -303,7 +304,7 @@ static int finish_message(struct exchange *x, struct MHD_Connection *c)
         return response_options(x, c);
     if (!request_parse(x, c, &why))
         return response_refuse(x, c, &why);
-    /* /index iterates over all files, and takes the lock of the index for each one to reindex. */
+    /* /index iterates over all files, and locks the index for each one to reindex. */
     bool walks_files = x->rq.endpoint == &endpoint_index;
     bool now = x->rq.endpoint->immediate && !request_flag(&x->rq, "follow") && !walks_files;
     return now ? answer_now(x, c) : dispatch(x, c);
@@ -322,7 +323,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
     if (!x->connection)
         return (enum MHD_Result)begin_message(x, c, method, version);
     if (*len)
-        return (enum MHD_Result)take_body(x, c, data, len);
+        return (enum MHD_Result)receive_body(x, c, data, len);
     connection_set_state(c, CONNECTION_BUSY);
     if (x->in.refusal)
         return MHD_YES;
@@ -347,11 +348,11 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode why)
 {
     struct exchange *x = *state;
-    struct connection *known = connection_of(c);
+    struct connection *connection = connection_of(c);
     (void)arg;
     connection_set_state(c, CONNECTION_IDLE);
-    if (known)
-        known->arriving = NULL;
+    if (connection)
+        connection->arriving = NULL;
     if (!x)
         return;
     *state = NULL;
@@ -374,25 +375,11 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
 
 /* ---- callbacks and options ------------------------------------------------------------------- */
 
-static enum MHD_Result weigh_header(void *arg, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
-{
-    size_t *weight = arg, n = value ? strlen(value) : 0;
-    (void)kind;
-    *weight += HTTP_HEADER_COSTS + strlen(name) + n;
-    if (value && strcasecmp(name, "Cookie") == 0) { /* libmicrohttpd parses a copy */
-        *weight += n + HTTP_HEADER_COSTS;
-        for (; *value; value++)
-            *weight += *value == ';' ? HTTP_HEADER_COSTS : 0;
-    }
-    return MHD_YES;
-}
-
 /* True if the headers have arrived and exceed the limit. */
-static bool is_too_heavy(const struct connection *k)
+static bool is_head_too_large(const struct connection *k)
 {
     size_t weight = 0;
-    MHD_get_connection_values(k->mhd, MHD_HEADER_KIND, weigh_header, &weight);
+    MHD_get_connection_values(k->mhd, MHD_HEADER_KIND, request_weigh_header, &weight);
     return weight > HTTP_HEAD_MAX;
 }
 
@@ -400,7 +387,7 @@ static bool is_too_heavy(const struct connection *k)
 static int refuses_length(const struct connection *k)
 {
     uint64_t length;
-    const char *given = MHD_lookup_connection_value(k->mhd, MHD_HEADER_KIND, "Content-Length");
+    const char *given = header_of(k->mhd, "Content-Length");
     if (!given)
         return 0;
     if (!*given || given[strspn(given, "0123456789")])
@@ -417,7 +404,7 @@ static struct connection *find_refused(struct io_thread *io_thread, int *ret_sta
     for (k = h->connections; k; k = k->next) {
         if (k->io_thread != io_thread || !k->arriving)
             continue;
-        bool heavy = is_too_heavy(k);
+        bool heavy = is_head_too_large(k);
         *ret_status = heavy ? 431 : refuses_length(k);
         *ret_detail = heavy                ? "the headers are longer than 36 KiB"
                       : *ret_status == 400 ? "Content-Length must be a decimal number"
@@ -429,7 +416,7 @@ static struct connection *find_refused(struct io_thread *io_thread, int *ret_sta
     return k;
 }
 
-static void note_own_status(struct io_thread *io_thread, unsigned status)
+static void record_own_status(struct io_thread *io_thread, unsigned status)
 {
     struct http *h = io_thread->http;
     struct exchange *found = NULL;
@@ -462,7 +449,7 @@ static void on_message(void *arg, const char *format, va_list values)
     for (; (k = find_refused(arg, &status, &detail)); any = true)
         refuse_early(k->arriving, k, status, detail);
     if (!any)
-        note_own_status(arg, va_arg(values, unsigned));
+        record_own_status(arg, va_arg(values, unsigned));
 }
 
 static void suspend_connection(void *connection)

@@ -13,7 +13,7 @@ void connection_set_state(struct MHD_Connection *c, enum connection_state state)
 /* Determines the peer and its role, once for each connection, and again after a reload of the
  * allowed users or when a certificate has expired. Sets the request's viewer and client; without
  * memory the client is NULL. */
-enum access_role connection_meet(struct exchange *x, struct connection *known);
+enum access_role connection_identify(struct exchange *x, struct connection *connection);
 
 /* For MHD_OPTION_NOTIFY_CONNECTION, with an I/O thread; the socket is closed after the second
  * call. */

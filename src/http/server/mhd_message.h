@@ -7,6 +7,8 @@
 
 #include "http/server/server.h"
 
+#include <microhttpd.h>
+
 #define HTTP_URI_MAX (16u << 10)
 #define HTTP_HEAD_MAX (36u << 10)
 /* Memory of a connection: a request's head, libmicrohttpd's notes about it, and the head of the
@@ -15,6 +17,12 @@
 /* Memory for each header or cookie, as libmicrohttpd 0.9.75 aligns its notes. */
 #define HTTP_HEADER_COSTS 64
 #define HTTP_BODY_MAX (1u << 20)
+
+/* Returns the value of the first header with this name, or NULL. Borrowed from libmicrohttpd. */
+static inline const char *header_of(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
 
 /* mhd_callbacks.c: libmicrohttpd's side of requests */
 struct MHD_Daemon *callbacks_start(struct io_thread *c);
@@ -31,6 +39,9 @@ struct exchange_refusal {
 };
 bool request_check(struct exchange *x, struct MHD_Connection *c, const char *version,
                    enum access_role peer, struct exchange_refusal *ret);
+/* Adds the memory that a header or trailer needs to *arg, a size_t. */
+enum MHD_Result request_weigh_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                     const char *value);
 /* Call it after the body: reads parameters and format. */
 bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *ret);
 
@@ -38,7 +49,7 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
 int response_refuse(struct exchange *x, struct MHD_Connection *c,
                     const struct exchange_refusal *why);
 /* Sends an answer without libmicrohttpd and closes the connection. Returns MHD_NO. */
-int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail);
+int response_raw(struct exchange *x, struct MHD_Connection *c, int status, const char *detail);
 int response_answer(struct exchange *x, struct MHD_Connection *c);
 int response_options(struct exchange *x, struct MHD_Connection *c);
 

@@ -99,18 +99,24 @@ static bool refuse_closing(struct exchange_refusal *r, int status, const char *d
     return refuse(r, status, 0, detail);
 }
 
-static enum MHD_Result weigh_header(void *arg, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+enum MHD_Result request_weigh_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                     const char *value)
 {
+    size_t *weight = arg, n = value ? strlen(value) : 0;
     (void)kind;
-    *(size_t *)arg += HTTP_HEADER_COSTS + strlen(name) + (value ? strlen(value) : 0);
+    *weight += HTTP_HEADER_COSTS + strlen(name) + n;
+    if (value && strcasecmp(name, "Cookie") == 0) { /* libmicrohttpd parses a copy */
+        *weight += n + HTTP_HEADER_COSTS;
+        for (; *value; value++)
+            *weight += *value == ';' ? HTTP_HEADER_COSTS : 0;
+    }
     return MHD_YES;
 }
 
 /* Trailers after a chunked body are stored in addition to the head. */
 static bool check_trailers(struct exchange *x, struct MHD_Connection *c, struct exchange_refusal *r)
 {
-    MHD_get_connection_values(c, MHD_FOOTER_KIND, weigh_header, &x->in.head_bytes);
+    MHD_get_connection_values(c, MHD_FOOTER_KIND, request_weigh_header, &x->in.head_bytes);
     r->headers_too_large = x->in.head_bytes > HTTP_HEAD_MAX;
     return !r->headers_too_large ||
            refuse_closing(r, 431, "headers and trailers are longer than 36 KiB");
@@ -139,7 +145,7 @@ static bool check_framing(const struct headers *h, bool http10, struct exchange_
 
 /* A NUL in the request line truncates it for all that read C strings. libmicrohttpd leaves URI and
  * version in one buffer, with one blank between them. */
-static bool holds_nul(const struct exchange *x, const char *version)
+static bool has_nul(const struct exchange *x, const char *version)
 {
     return (size_t)(version - x->in.uri_at) != strlen(x->uri) + 1;
 }
@@ -225,11 +231,18 @@ static bool refuse_err(struct exchange *x, struct exchange_refusal *r, int rc)
     return false;
 }
 
+/* Compares Content-Type without its parameters, such as charset. */
+static bool is_content_type(struct MHD_Connection *c, const char *type)
+{
+    const char *given = header_of(c, "Content-Type");
+    size_t n = given ? strcspn(given, "; ") : 0;
+    return given && n == strlen(type) && strncasecmp(given, type, n) == 0;
+}
+
 static bool is_upload(const struct exchange *x, struct MHD_Connection *c)
 {
-    const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
-    return x->rq.endpoint->takes_tar && strcmp(x->method, "POST") == 0 && type &&
-           strcspn(type, "; ") == 17 && strncasecmp(type, "application/x-tar", 17) == 0;
+    return x->rq.endpoint->takes_tar && strcmp(x->method, "POST") == 0 &&
+           is_content_type(c, "application/x-tar");
 }
 
 /* The bytes are written to disk as they arrive. */
@@ -247,8 +260,8 @@ static bool open_upload(struct exchange *x, struct MHD_Connection *c, struct exc
 static bool check_body(struct exchange *x, struct MHD_Connection *c, const struct headers *h,
                        struct exchange_refusal *r)
 {
-    const char *expect = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Expect");
-    const char *coding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
+    const char *expect = header_of(c, "Expect");
+    const char *coding = header_of(c, "Content-Encoding");
     uint64_t length = 0;
     bool tar = is_upload(x, c);
     uint64_t most = tar ? x->http->spools.limit : HTTP_BODY_MAX;
@@ -268,7 +281,7 @@ static bool check_body(struct exchange *x, struct MHD_Connection *c, const struc
 
 static bool is_header(struct MHD_Connection *c, const char *name, const char *value)
 {
-    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+    const char *given = header_of(c, name);
     return given && strcmp(given, value) == 0;
 }
 
@@ -278,7 +291,7 @@ static bool is_header(struct MHD_Connection *c, const char *name, const char *va
 static bool check_page(struct exchange *x, struct MHD_Connection *c, const char *host,
                        struct exchange_refusal *r)
 {
-    const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
+    const char *origin = header_of(c, "Origin");
     bool foreign =
         is_header(c, "Sec-Fetch-Site", "cross-site") || is_header(c, "Sec-Fetch-Site", "same-site");
     if (host && !access_host_ok(host, &x->http->options))
@@ -294,17 +307,15 @@ static bool check_page(struct exchange *x, struct MHD_Connection *c, const char 
 /* A browser sends OPTIONS first, without the token, to find out whether it may send one. */
 static bool is_preflight(const struct exchange *x, struct MHD_Connection *c)
 {
-    return strcmp(x->method, "OPTIONS") == 0 &&
-           MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin") &&
-           MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method");
+    return strcmp(x->method, "OPTIONS") == 0 && header_of(c, "Origin") &&
+           header_of(c, "Access-Control-Request-Method");
 }
 
 static bool check_access(struct exchange *x, struct MHD_Connection *c, enum access_role peer,
                          struct exchange_refusal *r)
 {
-    const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"),
-               *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"),
-               *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+    const char *given = header_of(c, "Authorization"), *origin = header_of(c, "Origin"),
+               *host = header_of(c, "Host");
     pthread_rwlock_rdlock(&x->http->access_lock);
     enum access_role role = access_token_role(given, &x->http->options);
     pthread_rwlock_unlock(&x->http->access_lock);
@@ -326,7 +337,7 @@ static bool check_access(struct exchange *x, struct MHD_Connection *c, enum acce
                   "Bearer TOKEN`");
 }
 
-static bool names_stored(const struct exchange *x)
+static bool is_stored_path(const struct exchange *x)
 {
     return x->rq.endpoint == &endpoint_stored || x->rq.endpoint == &endpoint_open;
 }
@@ -335,7 +346,7 @@ static bool names_stored(const struct exchange *x)
 static bool find_stored(struct exchange *x, struct exchange_refusal *r)
 {
     struct text rest = text_of(x->path), id, name;
-    if (!names_stored(x))
+    if (!is_stored_path(x))
         return true;
     for (int i = 0; i < 3; i++) /* "", "q", id */
         text_split(&rest, '/', &id);
@@ -357,7 +368,7 @@ static bool find_stored(struct exchange *x, struct exchange_refusal *r)
 static bool become_stored(struct exchange *x, struct exchange_refusal *r)
 {
     const struct stored_query *q = x->rq.stored;
-    if (!names_stored(x) || strcmp(x->method, "OPTIONS") == 0)
+    if (!is_stored_path(x) || strcmp(x->method, "OPTIONS") == 0)
         return true;
     if (!q)
         return refuse(r, 404, ERR_NOT_FOUND,
@@ -397,7 +408,7 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
         return refuse_closing(r, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
     if (!check_framing(&h, x->in.http10, r))
         return false;
-    if (holds_nul(x, version))
+    if (has_nul(x, version))
         return refuse_closing(r, 400, "the request line contains a NUL byte");
     if (strlen(x->uri) > HTTP_URI_MAX)
         return refuse_closing(r, 414, "the URL is longer than 16 KiB; send long queries by POST");
@@ -418,17 +429,15 @@ bool request_check(struct exchange *x, struct MHD_Connection *c, const char *ver
 /* Adds the parameters of a POST: a form (as curl sends) or a JSON object. */
 static int add_body(struct exchange *x, struct MHD_Connection *c)
 {
-    const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
     struct text body = {x->in.body.data, x->in.body.len};
     if (x->rq.upload)
         return x->in.upload_error;
     /* If the Content-Type only says that the body is no form, the parameters may be in the URL. */
-    if (!body.len && (!type || x->rq.endpoint->changes))
+    if (!body.len && (!header_of(c, "Content-Type") || x->rq.endpoint->changes))
         return 0;
-    size_t n = type ? strcspn(type, "; ") : 0;
-    if (n == 33 && strncasecmp(type, "application/x-www-form-urlencoded", n) == 0)
+    if (is_content_type(c, "application/x-www-form-urlencoded"))
         return params_add_form(&x->rq, body);
-    if (n == 16 && strncasecmp(type, "application/json", n) == 0)
+    if (is_content_type(c, "application/json"))
         return params_add_json(&x->rq, body);
     return -EPROTOTYPE;
 }
@@ -439,12 +448,8 @@ static int add_body(struct exchange *x, struct MHD_Connection *c)
  * something require one of them. */
 static bool is_deliberate(struct MHD_Connection *c)
 {
-    const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
-    size_t n = type ? strcspn(type, "; ") : 0;
-    if ((n == 16 && strncasecmp(type, "application/json", n) == 0) ||
-        (n == 17 && strncasecmp(type, "application/x-tar", n) == 0))
-        return true;
-    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Requested-With") != NULL;
+    return is_content_type(c, "application/json") || is_content_type(c, "application/x-tar") ||
+           header_of(c, "X-Requested-With");
 }
 
 /* Checked after the parameters are known, because some of them make a query one that changes
@@ -475,7 +480,7 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         return refuse(r, 400, 0,
                       "only POST accepts a body; put the parameters of other methods into the URL");
     x->rq.post = strcmp(x->method, "POST") == 0;
-    bool stored = x->rq.stored && !names_stored(x);
+    bool stored = x->rq.stored && !is_stored_path(x);
     const char *search = strchr(stored ? x->rq.stored->query : x->uri, '?');
     int rc = request_begin(&x->rq, search ? search + 1 : NULL);
     if (rc == 0 && strcmp(x->method, "POST") == 0)
@@ -488,13 +493,12 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
                   "application/x-www-form-urlencoded or application/json"
                 : "the body must be application/x-www-form-urlencoded or application/json");
     if (rc == 0)
-        rc = request_finish(&x->rq, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept"));
+        rc = request_finish(&x->rq, header_of(c, "Accept"));
     if (rc < 0)
         return refuse_err(x, r, rc);
     if (!check_changes(x, c, r))
         return false;
-    x->coding =
-        negotiate_coding(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept-Encoding"));
+    x->coding = negotiate_coding(header_of(c, "Accept-Encoding"));
     const struct param *level = request_param(&x->rq, "gzip_level");
     if (level && level->set) {
         x->coding_level = (int)level->number;

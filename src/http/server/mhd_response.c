@@ -14,7 +14,7 @@
 
 static void common_headers(struct exchange *x, struct MHD_Connection *c, struct MHD_Response *r)
 {
-    const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
+    const char *origin = header_of(c, "Origin");
     MHD_add_response_header(r, "X-Request-Id", x->id);
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(r, "Cache-Control", "private, no-cache");
@@ -36,7 +36,8 @@ static int queue_response(struct exchange *x, struct MHD_Connection *c, int stat
     return rc;
 }
 
-static void send_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
+static void send_raw_problem(struct exchange *x, struct MHD_Connection *c, int status,
+                             const char *detail)
 {
     struct buf body = {0}, out = {0};
     if (!x->method || strcmp(x->method, "HEAD") != 0)
@@ -55,9 +56,9 @@ static void send_past(struct exchange *x, struct MHD_Connection *c, int status, 
     buf_done(&out);
 }
 
-int response_past(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
+int response_raw(struct exchange *x, struct MHD_Connection *c, int status, const char *detail)
 {
-    send_past(x, c, status, detail);
+    send_raw_problem(x, c, status, detail);
     shutdown(x->fd, SHUT_RDWR);
     return MHD_NO;
 }
@@ -67,10 +68,10 @@ int response_refuse(struct exchange *x, struct MHD_Connection *c,
 {
     struct buf out = {0};
     if (why->headers_too_large)
-        return response_past(x, c, why->status, why->detail);
+        return response_raw(x, c, why->status, why->detail);
     if (why->before_body) {
         /* libmicrohttpd would answer now and close, or read the whole body first. */
-        send_past(x, c, why->status, why->detail);
+        send_raw_problem(x, c, why->status, why->detail);
         x->in.refusal = REFUSAL_DRAINING;
         return MHD_YES;
     }
@@ -163,7 +164,7 @@ static ssize_t read_nothing(void *arg, uint64_t at, char *out, size_t max)
 /* Makes an answer without a body whose head describes another one of unknown length. libmicrohttpd
  * 0.9.75 would send `Content-Length: 0` or a final chunk; only for HTTP/1.0 with a closed
  * connection it sends neither. */
-static struct MHD_Response *body_of_another(void)
+static struct MHD_Response *body_omitted(void)
 {
     struct MHD_Response *r =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read_nothing, NULL, NULL);
@@ -177,8 +178,8 @@ static void release_answer(void *answer)
     cache_answer_release(answer);
 }
 
-/* Takes the reference. For a 304, and for HEAD, only the length is sent. */
-static struct MHD_Response *body_of_kept(struct cache_answer *a)
+/* The reference becomes owned by the response. For a 304, and for HEAD, only the length is sent. */
+static struct MHD_Response *body_of_cached(struct cache_answer *a)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback_cls(
         a->len, a->data ? a->data : (void *)"", release_answer, a);
@@ -190,7 +191,7 @@ static struct MHD_Response *body_of_kept(struct cache_answer *a)
 static int answer_not_modified(struct exchange *x, struct MHD_Connection *c)
 {
     struct cache_answer *kept = x->shared ? cache_find(x->rq.http->cache, &x->key) : NULL;
-    struct MHD_Response *r = kept ? body_of_kept(kept) : body_of_another();
+    struct MHD_Response *r = kept ? body_of_cached(kept) : body_omitted();
     if (!r)
         return MHD_NO;
     common_headers(x, c, r);
@@ -207,7 +208,7 @@ int response_options(struct exchange *x, struct MHD_Connection *c)
     router_allow(x->rq.endpoint, allow, sizeof allow);
     common_headers(x, c, r);
     MHD_add_response_header(r, "Allow", allow);
-    if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Method")) {
+    if (header_of(c, "Access-Control-Request-Method")) {
         MHD_add_response_header(r, "Access-Control-Allow-Methods", allow);
         MHD_add_response_header(r, "Access-Control-Allow-Headers",
                                 "Authorization, Content-Type, If-None-Match, X-Request-Id, "
@@ -215,7 +216,7 @@ int response_options(struct exchange *x, struct MHD_Connection *c)
     }
     /* A public page requests a host on a private network:
      * https://wicg.github.io/private-network-access/ */
-    if (MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Access-Control-Request-Private-Network"))
+    if (header_of(c, "Access-Control-Request-Private-Network"))
         MHD_add_response_header(r, "Access-Control-Allow-Private-Network", "true");
     return queue_response(x, c, 204, r);
 }
@@ -240,11 +241,11 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
 }
 
 /* The answer is complete: a body with a length. No job runs any more. */
-static struct MHD_Response *body_of_whole(struct exchange *x)
+static struct MHD_Response *body_of_complete(struct exchange *x)
 {
     if (x->whole) {
         x->sent = x->in.head ? 0 : x->whole->len;
-        return body_of_kept(cache_answer_ref(x->whole));
+        return body_of_cached(cache_answer_ref(x->whole));
     }
     size_t len = x->pending.len;
     char *data = x->pending.data;
@@ -269,9 +270,9 @@ static int answer_request(struct exchange *x, struct MHD_Connection *c)
     if (x->not_modified || (x->in.if_none_match && strcmp(x->in.if_none_match, "*") == 0))
         return answer_not_modified(x, c);
     struct MHD_Response *r =
-        ended ? body_of_whole(x)
+        ended ? body_of_complete(x)
         : x->in.head
-            ? body_of_another()
+            ? body_omitted()
             : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32768, read_more, x, NULL);
     if (!r)
         return MHD_NO;

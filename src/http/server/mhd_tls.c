@@ -32,7 +32,7 @@ static void tls_free(struct tls *t)
     free(t);
 }
 
-static gnutls_datum_t borrow(const char *text)
+static gnutls_datum_t datum_of(const char *text)
 {
     return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
 }
@@ -53,7 +53,7 @@ static int refuse_option(struct err *err, const char *option, const char *why)
 static int check_pair(const struct http_tls *pem, struct err *err)
 {
     gnutls_certificate_credentials_t both;
-    gnutls_datum_t cert = borrow(pem->cert), key = borrow(pem->key);
+    gnutls_datum_t cert = datum_of(pem->cert), key = datum_of(pem->key);
     if (gnutls_certificate_allocate_credentials(&both) < 0)
         return -ENOMEM;
     int rc = gnutls_certificate_set_x509_key_mem(both, &cert, &key, GNUTLS_X509_FMT_PEM);
@@ -63,7 +63,7 @@ static int check_pair(const struct http_tls *pem, struct err *err)
 
 static int add_clients(struct tls *t, const char *ca, struct err *err)
 {
-    gnutls_datum_t pem = borrow(ca);
+    gnutls_datum_t pem = datum_of(ca);
     if (gnutls_x509_trust_list_init(&t->clients, 0) < 0)
         return -ENOMEM;
     int n = gnutls_x509_trust_list_add_trust_mem(t->clients, &pem, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
@@ -103,7 +103,7 @@ int tls_use(const struct http_tls *pem, struct err *err)
     return 0;
 }
 
-int64_t tls_until(void)
+int64_t tls_expires(void)
 {
     pthread_rwlock_rdlock(&lock);
     int64_t until = in_use ? in_use->until : -1;
@@ -121,7 +121,7 @@ int http_check_tls(const struct http_tls *pem, struct err *err)
 
 int64_t http_tls_expires(const char *cert)
 {
-    gnutls_datum_t pem = borrow(cert);
+    gnutls_datum_t pem = datum_of(cert);
     gnutls_x509_crt_t first;
     if (gnutls_x509_crt_init(&first) < 0)
         return -1;
@@ -135,7 +135,7 @@ int64_t http_tls_expires(const char *cert)
 
 /* Copies the certificates for one handshake; GnuTLS frees them with its own functions. Caller holds
  * the lock. */
-static int give_certificate(const struct tls *t, gnutls_pcert_st **certs, unsigned *count,
+static int copy_certificate(const struct tls *t, gnutls_pcert_st **certs, unsigned *count,
                             gnutls_privkey_t *key)
 {
     *count = CHAIN_MAX;
@@ -161,7 +161,7 @@ static int on_handshake(gnutls_session_t session, const struct gnutls_cert_retr_
     *flags = GNUTLS_CERT_RETR_DEINIT_ALL;
     pthread_rwlock_rdlock(&lock);
     int rc =
-        in_use ? give_certificate(in_use, certs, certs_length, key) : GNUTLS_E_NO_CERTIFICATE_FOUND;
+        in_use ? copy_certificate(in_use, certs, certs_length, key) : GNUTLS_E_NO_CERTIFICATE_FOUND;
     pthread_rwlock_unlock(&lock);
     return rc < 0 ? -1 : 0;
 }
@@ -171,7 +171,7 @@ void *const tls_certificate_callback = (void *)on_handshake;
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
-static bool is_vouched_for(gnutls_x509_crt_t *chain, unsigned n)
+static bool is_trusted(gnutls_x509_crt_t *chain, unsigned n)
 {
     gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
                                      .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT};
@@ -200,7 +200,7 @@ bool mhd_send_raw(struct MHD_Connection *c, int fd, struct text text)
     return n == (ssize_t)text.len;
 }
 
-static int64_t first_end(gnutls_x509_crt_t *chain, unsigned n)
+static int64_t earliest_expiry(gnutls_x509_crt_t *chain, unsigned n)
 {
     int64_t end = INT64_MAX;
     for (unsigned i = 0; i < n; i++) {
@@ -210,19 +210,19 @@ static int64_t first_end(gnutls_x509_crt_t *chain, unsigned n)
     return end;
 }
 
-int64_t tls_knows_client(struct MHD_Connection *c)
+int64_t tls_client_expires(struct MHD_Connection *c)
 {
     gnutls_session_t session = session_of(c);
     gnutls_x509_crt_t chain[CHAIN_MAX];
-    unsigned n = 0, shown = 0;
-    const gnutls_datum_t *list = session ? gnutls_certificate_get_peers(session, &shown) : NULL;
-    bool good = list && shown > 0 && shown <= CHAIN_MAX;
-    while (good && n < shown) {
+    unsigned n = 0, count = 0;
+    const gnutls_datum_t *list = session ? gnutls_certificate_get_peers(session, &count) : NULL;
+    bool good = list && count > 0 && count <= CHAIN_MAX;
+    while (good && n < count) {
         good = gnutls_x509_crt_init(&chain[n]) == 0;
         n += good;
         good = good && gnutls_x509_crt_import(chain[n - 1], &list[n - 1], GNUTLS_X509_FMT_DER) == 0;
     }
-    int64_t until = good && is_vouched_for(chain, n) ? first_end(chain, n) : -1;
+    int64_t until = good && is_trusted(chain, n) ? earliest_expiry(chain, n) : -1;
     while (n)
         gnutls_x509_crt_deinit(chain[--n]);
     return until;

@@ -14,12 +14,12 @@
 int tls_use(const struct http_tls *pem, struct err *err);
 
 /* Returns the expiry of the certificate in use (Unix time, seconds), or -1 if there is none. */
-int64_t tls_until(void);
+int64_t tls_expires(void);
 
 struct MHD_Connection;
 /* If the client presented a valid client certificate issued by one of `client_ca`, returns until
  * when it and its chain are valid (Unix time, seconds); else -1. */
-int64_t tls_knows_client(struct MHD_Connection *c);
+int64_t tls_client_expires(struct MHD_Connection *c);
 
 /* Sends what fits at once, bypassing libmicrohttpd, with TLS if the connection has it. Returns true
  * if that was all. */

@@ -29,14 +29,15 @@ static void print_argument(FILE *out, const struct param_spec *p)
 
 void http_print_params(FILE *out)
 {
-    for (const struct endpoint *const *e = routes; *e; e++)
-        for (const struct param_spec *const *list = (*e)->params; list && *list; list++)
-            for (const struct param_spec *p = *list; p->name; p++) {
-                fprintf(out, "%s %s ", (*e)->path, p->name);
-                print_argument(out, p);
-                fprintf(out, " %s", p->help);
-                if (p->fallback && p->type != PARAM_BOOL)
-                    fprintf(out, " (default: %s)", p->fallback);
-                fputc('\n', out);
-            }
+    for (const struct endpoint *const *e = routes; *e; e++) {
+        struct param_cursor all = {0};
+        for (const struct param_spec *p; (p = params_next(*e, &all));) {
+            fprintf(out, "%s %s ", (*e)->path, p->name);
+            print_argument(out, p);
+            fprintf(out, " %s", p->help);
+            if (p->fallback && p->type != PARAM_BOOL)
+                fprintf(out, " (default: %s)", p->fallback);
+            fputc('\n', out);
+        }
+    }
 }

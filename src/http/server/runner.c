@@ -80,7 +80,7 @@ void http_runner_index_changed(struct http_runner *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-static uint64_t changes_of(struct http_runner *r)
+static uint64_t count_changes(struct http_runner *r)
 {
     pthread_mutex_lock(&r->lock);
     uint64_t changes = r->changes;
@@ -102,7 +102,7 @@ static void wait_for_change(struct http_runner *r, uint64_t seen)
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
-static int give_error(struct request *rq, int rc, struct err *err)
+static int move_error(struct request *rq, int rc, struct err *err)
 {
     err_set_code(&rq->err, rc); /* if there is no text yet */
     *err = rq->err;
@@ -159,7 +159,7 @@ int http_call_new(struct http_runner *r, const struct http_call_options *options
     int rc = call_init(c, options);
     if (rc == 0)
         return *ret = c, 0;
-    give_error(&c->rq, rc, err);
+    move_error(&c->rq, rc, err);
     http_call_free(c);
     return rc;
 }
@@ -208,11 +208,11 @@ static int pin_ready(struct http_call *c)
     int rc = 0;
 
     while (rc == 0) {
-        uint64_t seen = changes_of(c->runner);
+        uint64_t seen = count_changes(c->runner);
         rq->snapshot = index_snapshot(rq->http->options->index);
         if (!rq->snapshot)
             return -ENOMEM;
-        if (!has_to_wait(rq) || readiness_of_request(rq))
+        if (!has_to_wait(rq) || readiness_check_request(rq))
             return 0;
         snapshot_release(rq->snapshot);
         rq->snapshot = NULL;
@@ -253,7 +253,7 @@ int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err 
     int rc = pin_snapshot(c);
 
     rc = rc < 0 ? rc : run_steps(&c->rq, piece, arg);
-    return rc < 0 ? give_error(&c->rq, rc, err) : 0;
+    return rc < 0 ? move_error(&c->rq, rc, err) : 0;
 }
 
 int http_call_open(struct http_call *c, struct err *err)
@@ -261,5 +261,5 @@ int http_call_open(struct http_call *c, struct err *err)
     int rc = pin_snapshot(c);
 
     rc = rc < 0 ? rc : steps_open(&c->rq);
-    return rc < 0 ? give_error(&c->rq, rc, err) : 0;
+    return rc < 0 ? move_error(&c->rq, rc, err) : 0;
 }

@@ -95,7 +95,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
         rc = listening;
     if (rc == 0)
         rc = tls_use(&options->tls, err);
-    atomic_store(&h->facts.tls_until, tls_until());
+    atomic_store(&h->facts.tls_expires, tls_expires());
     if (rc == 0)
         rc = tick_start(h);
     for (int tls = 0; rc == 0 && tls < 2; tls++)
@@ -135,7 +135,7 @@ int http_reload(struct http *h, const struct http_settings *s)
     }
     if (bytes)
         memcpy(users, s->allow_users, bytes);
-    atomic_store(&h->facts.tls_until, tls_until());
+    atomic_store(&h->facts.tls_expires, tls_expires());
     pthread_rwlock_wrlock(&h->access_lock);
     arena_done(&h->reloaded);
     h->reloaded = own;

@@ -37,7 +37,7 @@ static struct http_options options_of(const struct http *h, const struct http_si
     };
 }
 
-static struct http_context context_in(struct http *h, const struct site *site)
+static struct http_context context_of_site(struct http *h, const struct site *site)
 {
     struct http_context c = context_of(&site->options, h->pool);
     c.site = (unsigned)atomic_load(&h->sites.count);
@@ -70,7 +70,7 @@ int site_new(struct http *h, const struct http_site *s, struct site **ret)
     if (!site)
         return -ENOMEM;
     site->options = options_of(h, s);
-    site->context = context_in(h, site);
+    site->context = context_of_site(h, site);
     site_limit_time(site, time_limit(h));
     if (!site->context.metrics || !site->context.stored || !site->context.verdicts ||
         !site->context.env.covered)

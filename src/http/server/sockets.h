@@ -1,6 +1,6 @@
 /* sockets.h - listening sockets and the thread that accepts: listen.c opens and closes the sockets,
  * accept.c accepts from all of them. Used by start, stop and sites.
- * Threads: one at a time starts, adds, ends and stops; accept_wake and accept_note: any.
+ * Threads: one at a time starts, adds, ends and stops; accept_wake and accept_count: any.
  */
 #ifndef DFTRACERD_HTTP_SERVER_SOCKETS_H
 #define DFTRACERD_HTTP_SERVER_SOCKETS_H
@@ -20,6 +20,6 @@ int accept_start(struct http *h);
 void accept_wake(struct http *h);
 void accept_stop(struct http *h); /* connections not accepted stay in the sockets */
 /* Counts the begin or end of a connection; `local`: of a Unix socket. */
-void accept_note(struct io_thread *c, bool local, bool begins);
+void accept_count(struct io_thread *c, bool local, bool begins);
 
 #endif

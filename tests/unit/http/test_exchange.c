@@ -25,14 +25,14 @@ static void resume(void *connection)
 
 static atomic_int ready, judged;
 
-bool readiness_of(struct exchange *x)
+bool readiness_check(struct exchange *x)
 {
     (void)x;
     atomic_fetch_add(&judged, 1);
     return atomic_load(&ready);
 }
 
-void readiness_want(struct exchange *x)
+void readiness_request_files(struct exchange *x)
 {
     (void)x;
 }

@@ -29,7 +29,7 @@ static void tables_are_sound(void)
         CHECK(((*e)->open && (*e)->next) || *e == &endpoint_stored); /* it becomes another one */
         CHECK(!(*e)->format_count || (*e)->formats);
         CHECK(!(*e)->close || (*e)->state_size); /* close() is for the state */
-        for (const struct param_spec *const *g = (*e)->params; *g; g++)
+        for (const struct param_spec *const *g = (*e)->params; g && *g; g++)
             for (const struct param_spec *p = *g; p->name; p++)
                 CHECK(p->help && (p->type == PARAM_CHOICE) == (p->choices != NULL));
         struct request rq = {.endpoint = *e};

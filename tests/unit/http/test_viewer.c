@@ -45,7 +45,7 @@ static void looks_groups_up_late(void)
     struct viewer *v = viewer_of(-1, &peer);
     CHECK_STOP(v != NULL);
     CHECK(!v->known);
-    know_groups(v);
+    look_up_groups(v);
     CHECK(v->known);
     viewer_unref(v);
     peer.uid = ACCESS_NOBODY;

@@ -9,9 +9,9 @@ for option in "header=${DFTRACERD_TOKEN:+Authorization: Bearer $DFTRACERD_TOKEN}
     [ -z "$escaped" ] || credentials="$credentials${option%%=*} = \"$escaped\"$newline"
 done
 
-# fetch ENDPOINT FORM [CURL ARGUMENT...]: becomes curl. Form and token go by standard input: command lines can be read by others.
+# exec_curl ENDPOINT FORM [CURL ARGUMENT...]: becomes curl. Form and token go by standard input: command lines can be read by others.
 strict='' checked='' ignoring=''
-fetch() {
+exec_curl() {
     address=$url/$1 form=$2
     shift 2
     exec curl -qs --noproxy '*' -K - ${socket:+--unix-socket} ${socket:+"$socket"} "$@" "$address" <<TEXT
@@ -22,16 +22,16 @@ $credentials
 TEXT
 }
 
-# call ENDPOINT FORM ...: prints the answer, or keeps it as $answer. A shell heeds a signal while it waits, not while it runs a
+# run_curl ENDPOINT FORM ...: prints the answer, or keeps it as $answer. A shell handles a signal while it waits, not while it runs a
 # command: then it ends the curl that it waits for ($ended: the last child that has ended). A part of a pipe has no trap.
 keeping='' trapped='' ended=''
-call() {
+run_curl() {
     if [ -n "$keeping" ]; then
-        answer=$(fetch "$@")
+        answer=$(exec_curl "$@")
     elif [ -z "$trapped" ]; then
-        (fetch "$@")
+        (exec_curl "$@")
     else
-        fetch "$@" &
+        exec_curl "$@" &
         wait "$!"
         set -- "$?"
         ended=$!
@@ -54,23 +54,23 @@ problem_detail() {
 # attempt ENDPOINT FORM ...: $status is curl's exit status; $text why the request was refused, nothing if the daemon is gone.
 attempt() {
     text=
-    call "$@" -f
+    run_curl "$@" -f
     status=$?
     [ "$status" = 22 ] || return 0
     most=60
     case $1 in reconstruct*) most=3600 ;; esac # the tar is sent once more
-    text=$(fetch "$@" -m "$most" | head -c 65536 | problem_detail)
+    text=$(exec_curl "$@" -m "$most" | head -c 65536 | problem_detail)
 }
 
 # After a failure: whether the request is to be sent again, to another daemon or without what the daemon has refused.
 warned=''
 # shellcheck disable=SC2016 # a text of the daemon
-amend() {
+repair_request() {
     case $command:$status:$text in
     *:7: | *:52: | *:22: | *:22:'the daemon is stopping')
         [ -n "$reached" ] && { [ "$status" != 22 ] || [ "$tries" -lt 10 ]; } || return
         dead=$dead${socket%.sock}.roots$newline
-        reach
+        reach_daemon
         return ;;
     tar:22:'no trace files found' | *'has no parameter `strict`'*) strict='' checked=yes && return ;; # the latter: an older daemon
     *:22:'the answer would be incomplete: '*directories*) strict='' checked=yes warning="some directories cannot be read (the log of the daemon names them): the answer may lack their files" ;;
@@ -93,18 +93,18 @@ ignore() {
     ignoring="data-urlencode = \"$1=$escaped\""
 }
 
-# ask ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
-ask() {
+# send_request ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
+send_request() {
     attempt "$@"
-    while [ "$status" != 0 ] && amend; do
+    while [ "$status" != 0 ] && repair_request; do
         attempt "$@"
     done
     case $status in
     0) [ -z "$strict" ] || checked=yes strict='' ;;
-    22) refused ;;
+    22) report_refusal ;;
     18 | 56) # 56 also when there was none: a tunnel whose end nobody listens at
-        (fetch healthz '' -m 10 -o /dev/null) && die "the answer was cut off"
-        die "the answer was cut off: $(no_answer "$?")" ;;
+        (exec_curl healthz '' -m 10 -o /dev/null) && die "the answer was cut off"
+        die "the answer was cut off: $(failure_text "$?")" ;;
     23)
         [ -p /dev/stdout ] || [ -S /dev/stdout ] || die "cannot write the answer"
         [ -n "$trapped" ] || exit 141
@@ -112,12 +112,12 @@ ask() {
         trap - EXIT
         kill -s PIPE "$$"
         exit 141 ;;
-    *) die "$(no_answer "$status")" ;;
+    *) die "$(failure_text "$status")" ;;
     esac
 }
 
-# What the daemon says of a refusal, and what here may have led to it.
-refused() {
+# Prints why the daemon has refused the request, and what in the command may have led to it.
+report_refusal() {
     case $text in
     'no trace files found')
         case $where in *'data = recursive=false'*) text="$text (-r includes the directories below)" ;; esac ;;
@@ -129,8 +129,8 @@ refused() {
     die "${text:-the daemon refused the request; try again}"
 }
 
-# Why there was no answer at all, by curl's exit status.
-no_answer() {
+# Prints why there was no answer at all, by curl's exit status.
+failure_text() {
     # shellcheck disable=SC2016 # names of variables
     case $1 in
     5 | 6 | 7) printf 'no daemon answers at %s' "${socket:-$url}" ;;
@@ -143,21 +143,21 @@ no_answer() {
     esac
 }
 
-# keep ENDPOINT FORM ...: as ask, into $answer.
-keep() {
+# read_answer ENDPOINT FORM ...: as send_request, into $answer.
+read_answer() {
     keeping=yes
-    ask "$@"
+    send_request "$@"
     keeping=
 }
 
-# change ENDPOINT FORM ...: what changes something; pages of other sites cannot send such a header.
-change() {
-    ask "$@" -X POST -H 'X-Requested-With: dftracerctl'
+# send_change ENDPOINT FORM ...: what changes something; pages of other sites cannot send such a header.
+send_change() {
+    send_request "$@" -X POST -H 'X-Requested-With: dftracerctl'
 }
 
-# numbers NAME...: variables of these names have the first numbers of these names in $facts, which are those of all files.
+# read_numbers NAME...: variables of these names have the first numbers of these names in $facts, which are those of all files.
 files='' files_ready='' files_failed='' bytes='' bytes_done='' compressed_bytes='' uncompressed_bytes='' lines='' chunks='' events=''
-numbers() {
+read_numbers() {
     for name; do
         # shellcheck disable=SC2034 # eval uses it
         number=${facts#*\""$name"\":}
@@ -165,7 +165,7 @@ numbers() {
     done
 }
 
-# The directory of the index that /info names.
+# Prints the directory of the index that /info names.
 index_path() {
     sed -n 's/.*"index":{"path":"\([^"]*\)".*/\1/p'
 }
@@ -192,24 +192,24 @@ unwatch() {
 show_indexing() {
     [ ${#where} -lt 10000 ] || where=
     strict=
-    facts=$(fetch index "$where" -G) && numbers bytes bytes_done files files_ready && [ "${bytes:-0}" -gt 0 ] || return
+    facts=$(exec_curl index "$where" -G) && read_numbers bytes bytes_done files files_ready && [ "${bytes:-0}" -gt 0 ] || return
     printf '\r\033[Kindexing: %s of %s files, %s %%' "$files_ready" "$files" $((bytes_done * 100 / bytes))
 }
 
 # What a daemon that has just been started has found.
 wait_for_listing() {
-    keep info 'data-urlencode = "file=?"' --data wait=fresh
+    read_answer info 'data-urlencode = "file=?"' --data wait=fresh
 }
 
 # What precedes a request: -f, --no-auto-index. The answer has what was written by now, and is not empty.
-get_ready() {
+prepare_index() {
     if [ -n "$force" ]; then
         wait_for_listing
-        change index "$where" --data force=true >/dev/null
+        send_change index "$where" --data force=true >/dev/null
     fi
     if [ "$wait" = no ]; then
         wait_for_listing
-        keep info "$where" --data detail=files --data wait=no
+        read_answer info "$where" --data detail=files --data wait=no
         lacking=$(printf '%s\n' "$answer" | sed 's/{"path":/\
 &/g' | sed -n 's/^{"path":"\([^"\\]*\(\\.[^"\\]*\)*\)","state":"[ip][a-z]*ing".*/  \1/p')
         [ -z "$lacking" ] || die "not indexed yet:$newline$lacking"
@@ -217,24 +217,24 @@ get_ready() {
     [ -n "$checked" ] || strict='data = strict=true'
 }
 
-# prepare: waits for the index; $facts are what /info says.
-prepare() {
-    get_ready
+# wait_for_index: waits for the index; $facts are what /info says.
+wait_for_index() {
+    prepare_index
     watch show_indexing
-    keep info "$where" --data "wait=$wait"
+    read_answer info "$where" --data "wait=$wait"
     unwatch
     facts=$answer
     [ "$wait" = no ] || wait=ready
 }
 
 # One request does it all; on a terminal there is one more before it, whose progress is shown.
-ready() {
-    if [ -t 2 ]; then prepare; else get_ready; fi
+prepare_request() {
+    if [ -t 2 ]; then wait_for_index; else prepare_index; fi
 }
 
-# answer ENDPOINT [PARAMETER]: to $output or standard output.
-answer() {
-    ready
+# print_answer ENDPOINT [PARAMETER]: to $output or standard output.
+print_answer() {
+    prepare_request
     set -- "$1" "$where$fields" --data "wait=$wait" ${2:+--data} ${2:+"$2"}
     deliver "$@"
 }

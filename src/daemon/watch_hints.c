@@ -1,5 +1,5 @@
-/* watch_notify.c - converts inotify events to names that the watcher checks. */
-#include "daemon/watch_notify.h"
+/* watch_hints.c - converts inotify events to names that the watcher checks. */
+#include "daemon/watch_hints.h"
 
 #include "dftracerd/failpoint.h"
 #include "dftracerd/vec.h"
@@ -10,7 +10,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define HINTS_MAX 4096 /* with more hints, a walk is cheaper */
+#define HINTS_MAX 4096 /* with more hints, a scan is cheaper */
 #define APPEARED (IN_CREATE | IN_MOVED_TO)
 #define VANISHED (IN_DELETE | IN_MOVED_FROM)
 #define WRITTEN (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
@@ -21,20 +21,20 @@ struct directory {
     unsigned depth;
     char *path, *name;
 };
-struct notify {
+struct hints {
     int fd;
     bool (*wants)(const char *name);
     VEC(struct directory *) directories; /* by watch descriptor: small numbers that only increase */
-    struct notify_hint *hints;
+    struct hint *hints;
     uint32_t hint_count;
     struct intern *names; /* names of the hints */
     struct arena arena;
     bool lost;
 };
 
-int notify_new(bool (*wants)(const char *name), struct notify **ret)
+int hints_new(bool (*wants)(const char *name), struct hints **ret)
 {
-    struct notify *n = calloc(1, sizeof *n);
+    struct hints *n = calloc(1, sizeof *n);
 
     if (!n)
         return -ENOMEM;
@@ -44,7 +44,7 @@ int notify_new(bool (*wants)(const char *name), struct notify **ret)
     if (n->fd < 0 || !n->names) {
         int rc = n->fd < 0 ? -errno : -ENOMEM;
 
-        notify_free(n);
+        hints_free(n);
         return rc;
     }
     *ret = n;
@@ -60,7 +60,7 @@ static void directory_free(struct directory *d)
     free(d);
 }
 
-void notify_free(struct notify *n)
+void hints_free(struct hints *n)
 {
     if (!n)
         return;
@@ -75,7 +75,7 @@ void notify_free(struct notify *n)
     free(n);
 }
 
-int notify_fd(const struct notify *n)
+int hints_fd(const struct hints *n)
 {
     return n->fd;
 }
@@ -96,7 +96,7 @@ static struct directory *directory_new(size_t root, const char *path, const char
     return NULL;
 }
 
-int notify_add(struct notify *n, size_t root, const char *path, const char *name, unsigned depth)
+int hints_watch(struct hints *n, size_t root, const char *path, const char *name, unsigned depth)
 {
     int wd = inotify_add_watch(n->fd, path,
                                APPEARED | VANISHED | WRITTEN | ITSELF | IN_ONLYDIR |
@@ -121,11 +121,11 @@ int notify_add(struct notify *n, size_t root, const char *path, const char *name
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void add_hint(struct notify *n, const struct directory *d, const char *file)
+static void add_hint(struct hints *n, const struct directory *d, const char *file)
 {
     struct buf name = {0}, path = {0};
     uint32_t before = intern_count(n->names);
-    struct notify_hint hint = {.root = d->root, .depth = d->depth};
+    struct hint hint = {.root = d->root, .depth = d->depth};
 
     buf_printf(&name, "%s%s%s", d->name, *d->name ? "/" : "", file);
     buf_printf(&path, "%s/%s", d->path, file);
@@ -145,7 +145,7 @@ static void add_hint(struct notify *n, const struct directory *d, const char *fi
     buf_done(&path);
 }
 
-static void take_event(struct notify *n, const struct inotify_event *e)
+static void handle_event(struct hints *n, const struct inotify_event *e)
 {
     struct directory *d =
         e->wd >= 0 && (uint32_t)e->wd < n->directories.count ? n->directories.at[e->wd] : NULL;
@@ -160,7 +160,7 @@ static void take_event(struct notify *n, const struct inotify_event *e)
         return;
     }
     if (e->mask & IN_MOVE_SELF)
-        /* its path has changed; if it is still inside a root, the walk adds it again */
+        /* its path has changed; if it is still inside a root, the scan adds it again */
         inotify_rm_watch(n->fd, e->wd);
     if (e->mask & (ITSELF | IN_UNMOUNT) || (e->mask & VANISHED && e->mask & IN_ISDIR))
         n->lost = true;
@@ -170,7 +170,7 @@ static void take_event(struct notify *n, const struct inotify_event *e)
         add_hint(n, d, e->name);
 }
 
-bool notify_read(struct notify *n)
+bool hints_read(struct hints *n)
 {
     _Alignas(struct inotify_event) char events[64 << 10];
     ssize_t len;
@@ -181,25 +181,25 @@ bool notify_read(struct notify *n)
         for (char *p = events; p < events + len;) {
             const struct inotify_event *e = (const void *)p;
 
-            take_event(n, e);
+            handle_event(n, e);
             p += sizeof *e + e->len;
         }
     }
     return n->lost || n->hint_count > 0;
 }
 
-size_t notify_hints(const struct notify *n, const struct notify_hint **ret)
+size_t hints_list(const struct hints *n, const struct hint **ret)
 {
     *ret = n->hints;
     return n->hint_count;
 }
 
-bool notify_lost(const struct notify *n)
+bool hints_lost(const struct hints *n)
 {
     return n->lost;
 }
 
-void notify_clear(struct notify *n)
+void hints_clear(struct hints *n)
 {
     struct intern *fresh = n->hint_count ? intern_new() : NULL;
 
