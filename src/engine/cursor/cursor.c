@@ -35,8 +35,7 @@ struct cursor {
 static int positions_in_order(struct cursor *c, struct err *err, size_t *positions,
                               size_t *ret_count)
 {
-    const struct scan_place *places;
-    size_t n = scan_places(c->maker.query, &places), from = 0;
+    size_t n = c->maker.query->place_count, from = 0;
     struct starts starts = {NULL, NULL};
     int rc = c->skip > 0 ? starts_find(c->maker.query, false, err, &starts) : 0;
 
@@ -56,8 +55,7 @@ static int positions_in_order(struct cursor *c, struct err *err, size_t *positio
  * there is none). */
 static int read_starts(struct cursor *c, struct err *err, struct starts *ret)
 {
-    const struct scan_place *places;
-    size_t n = scan_places(c->maker.query, &places);
+    size_t n = c->maker.query->place_count;
 
     if (!c->top)
         return starts_find(c->maker.query, true, err, ret);
@@ -78,8 +76,7 @@ static int compare_positions(const void *a, const void *b, void *arg)
 
 static int positions_by_key(struct cursor *c, struct err *err, size_t *positions, size_t *ret_count)
 {
-    const struct scan_place *places;
-    size_t n = scan_places(c->maker.query, &places);
+    size_t n = c->maker.query->place_count;
     struct starts starts = {NULL, NULL};
     int rc = read_starts(c, err, &starts);
 
@@ -105,8 +102,7 @@ static int positions_by_key(struct cursor *c, struct err *err, size_t *positions
 /* Opens all places, or, by rank, those of the next part. */
 static int open_ahead(struct cursor *c, struct err *err)
 {
-    const struct scan_place *places;
-    size_t *positions = malloc((scan_places(c->maker.query, &places) + 1) * sizeof(*positions));
+    size_t *positions = malloc((c->maker.query->place_count + 1) * sizeof(*positions));
     size_t count = 0;
 
     read_ahead_free(c->ahead);
