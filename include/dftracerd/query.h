@@ -136,9 +136,9 @@ struct query_far {
 void query_far_done(struct query_far *far);
 struct query;
 /* A fact that only rank 0 can find is sent to remote ranks, where it replaces the scans of the
- * search. Each search begins with query_rank_receive: on a remote rank, it sets *ret to the fact
- * as bytes (borrowed from the message) and returns true. On rank 0 it returns false; the caller
- * searches, and then calls query_rank_send. */
+ * search. Each search begins with query_rank_receive. If the message of rank 0 has a fact, it sets
+ * *ret to it, as bytes that are borrowed from the message, and returns true. Otherwise, as always
+ * on rank 0, it returns false; the caller searches, and then calls query_rank_send. */
 bool query_rank_receive(struct query *q, struct text *ret);
 void query_rank_send(struct query *q, struct text fact);
 /* Returns a number for the messages of a scan or stream; never the same twice. */

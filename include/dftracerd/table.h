@@ -24,7 +24,7 @@ struct vector {
     enum vector_kind kind;
     const int64_t *i;      /* INT, UINT, US, NS: by row of the block */
     const double *d;       /* DOUBLE: likewise */
-    const uint64_t *valid; /* of these: a bit a row, lowest first, 0 = null; NULL: none is null */
+    const uint64_t *valid; /* for i and d: a bit a row, lowest first, 0: null; NULL: none is null */
     const uint32_t *codes; /* CODE: by row; below code_count */
     const struct value *values; /* VALUE: by selected row, each `stride` after the one before */
     size_t stride;
@@ -64,13 +64,14 @@ struct table_block {
     size_t count;  /* rows, at most TABLE_BLOCK */
     uint64_t part; /* codes keep their meaning in all blocks of a part */
 };
-/* Memory that a vector is filled in. It belongs to the reader. */
+/* Memory for the values of a vector. It belongs to the reader. */
 struct vector_memory {
     int64_t *i; /* TABLE_BLOCK numbers */
     uint32_t codes[TABLE_BLOCK];
     uint64_t valid[TABLE_BLOCK / 64];
 };
-/* A column of whole numbers or times has values other than null, fractions of a microsecond ... */
+/* Flags: a column of whole numbers or times has values other than null, fractions of a microsecond,
+ * negative values. */
 enum { COLUMN_NUMBER = 1, COLUMN_FRACTION = 2, COLUMN_NEGATIVE = 4 };
 
 struct table {
@@ -83,20 +84,22 @@ struct table {
 struct table_ops {
     /* Reads the next block. Returns 0, ERR_END, or an error of the scan. */
     int (*next)(struct table *t, struct err *err, struct table_block *ret);
-    /* Sets *ret to a column of the block. False: it is not available as a vector, only from
-     * values(); the content of `m` is undefined. */
+    /* Sets *ret to a column of the block. Returns false if it is not available as a vector, only
+     * from values(); the content of `m` is then undefined. */
     bool (*vector)(struct table *t, size_t column, struct vector_memory *m, struct vector *ret);
-    /* Returns all columns of the block as values, row by row. */
+    /* Sets *ret to all columns of the block as values, row by row. */
     int (*values)(struct table *t, struct err *err, const struct value **ret);
-    uint64_t (*rows_min)(const struct table *t); /* a lower bound of the rows to come */
+    /* Returns a lower bound of the number of rows to come. */
+    uint64_t (*rows_min)(const struct table *t);
 
     /* The rest is for formats that need types and dictionaries before the first row. */
 
-    /* The number of parts whose keys are all in the table; 0: not known. */
+    /* Returns the number of parts whose keys are all in the table; 0: it is not known. */
     unsigned (*whole_parts)(const struct table *t);
-    /* The codes of such a part, or of the current block. */
+    /* Sets *ret to the codes of such a part, or of the current block. */
     void (*codes)(const struct table *t, uint64_t part, size_t column, struct vector *ret);
-    /* COLUMN_ flags by column; known[i] is false if they can only be found by reading. */
+    /* Sets ret[i] to the COLUMN_ flags of column i, and known[i] to false if they can only be found
+     * by reading. */
     int (*survey)(const struct table *t, bool *known, unsigned *ret);
     /* Starts again with the first row. */
     void (*rewind)(struct table *t);

@@ -35,8 +35,7 @@ struct cursor {
 static int positions_in_order(struct cursor *c, struct err *err, size_t *positions,
                               size_t *ret_count)
 {
-    const struct scan_place *places;
-    size_t n = scan_places(c->maker.query, &places), from = 0;
+    size_t n = c->maker.query->place_count, from = 0;
     struct starts starts = {NULL, NULL};
     int rc = c->skip > 0 ? starts_find(c->maker.query, false, err, &starts) : 0;
 
@@ -56,8 +55,7 @@ static int positions_in_order(struct cursor *c, struct err *err, size_t *positio
  * there is none). */
 static int read_starts(struct cursor *c, struct err *err, struct starts *ret)
 {
-    const struct scan_place *places;
-    size_t n = scan_places(c->maker.query, &places);
+    size_t n = c->maker.query->place_count;
 
     if (!c->top)
         return starts_find(c->maker.query, true, err, ret);
@@ -78,8 +76,7 @@ static int compare_positions(const void *a, const void *b, void *arg)
 
 static int positions_by_key(struct cursor *c, struct err *err, size_t *positions, size_t *ret_count)
 {
-    const struct scan_place *places;
-    size_t n = scan_places(c->maker.query, &places);
+    size_t n = c->maker.query->place_count;
     struct starts starts = {NULL, NULL};
     int rc = read_starts(c, err, &starts);
 
@@ -105,8 +102,7 @@ static int positions_by_key(struct cursor *c, struct err *err, size_t *positions
 /* Opens all places, or, by rank, those of the next part. */
 static int open_ahead(struct cursor *c, struct err *err)
 {
-    const struct scan_place *places;
-    size_t *positions = malloc((scan_places(c->maker.query, &places) + 1) * sizeof(*positions));
+    size_t *positions = malloc((c->maker.query->place_count + 1) * sizeof(*positions));
     size_t count = 0;
 
     read_ahead_free(c->ahead);
@@ -122,7 +118,7 @@ static int open_ahead(struct cursor *c, struct err *err)
 
 /* ---- remote ranks ---------------------------------------------------------------------------- */
 
-static int serve(void *server, struct text message, struct buf *answer)
+static int serve_items(void *server, struct text message, struct buf *answer)
 {
     return server_answer(server, message, answer);
 }
@@ -140,7 +136,7 @@ static int begin_serving(struct cursor *c, struct query_far *far, struct err *er
     if (!c->maker.encode || far->serve || far->scans != far->wanted)
         return ERR_CANCELLED;
     server_init(&c->server, &c->maker);
-    far->serve = serve;
+    far->serve = serve_items;
     far->serve_arg = &c->server;
     return 0;
 }
@@ -183,7 +179,7 @@ int cursor_new(const struct item_maker *maker, const struct cursor_options *o, s
 
 /* ---- the heap -------------------------------------------------------------------------------- */
 
-static bool comes_before(const struct item *a, const struct item *b)
+static bool item_precedes(const struct item *a, const struct item *b)
 {
     __int128 x = item_key(a, a->at), y = item_key(b, b->at);
 
@@ -203,7 +199,7 @@ static void heap_push(struct cursor *c, struct item *item)
     size_t at = c->heap_count++;
 
     c->heap[at] = item;
-    for (; at > 0 && comes_before(c->heap[at], c->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && item_precedes(c->heap[at], c->heap[(at - 1) / 2]); at = (at - 1) / 2)
         heap_swap(c, at, (at - 1) / 2);
 }
 
@@ -213,7 +209,7 @@ static void heap_sift_down(struct cursor *c)
     for (size_t at = 0;;) {
         size_t first = at;
         for (size_t child = at * 2 + 1; child <= at * 2 + 2 && child < c->heap_count; child++) {
-            if (comes_before(c->heap[child], c->heap[first]))
+            if (item_precedes(c->heap[child], c->heap[first]))
                 first = child;
         }
         if (first == at)
@@ -247,7 +243,7 @@ static uint32_t count_run(const struct cursor *c)
     const struct item *other = c->heap_count > 1 ? c->heap[1] : NULL;
     uint32_t k = top->at + 1;
 
-    if (c->heap_count > 2 && comes_before(c->heap[2], other))
+    if (c->heap_count > 2 && item_precedes(c->heap[2], other))
         other = c->heap[2];
     __int128 bound = other ? item_key(other, other->at) : ITEM_KEY_MAX;
     bool inclusive = other && top->position < other->position;

@@ -89,11 +89,8 @@ static int read_errno(const char *path)
 
 int maker_error(const struct item_maker *m, size_t position, int rc, struct err *err)
 {
-    const struct scan_place *places;
     struct query *q = m->query;
-
-    scan_places(q, &places);
-    uint32_t file = m->file_of ? m->file_of(m->arg, position) : places[position].file;
+    uint32_t file = m->file_of ? m->file_of(m->arg, position) : q->places[position].file;
     const struct index_file *f = snapshot_file(query_snapshot(q), file);
     const char *name = f->name;
     bool unread = m->read_text && (rc == ERR_STALE || rc == -ENOENT || rc == -EACCES);

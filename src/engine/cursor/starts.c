@@ -71,8 +71,7 @@ int starts_find(struct query *q, bool times, struct err *err, struct starts *ret
 {
     static const struct group_hooks hooks = {
         .batch = starts_batch, .put = starts_encode, .take = starts_decode};
-    const struct scan_place *places;
-    struct starts_scan scan = {.starts = ret, .places = scan_places(q, &places)};
+    struct starts_scan scan = {.starts = ret, .places = q->place_count};
     const struct grouping g = {.query = q,
                                .budget = query_budget(q),
                                .hooks = &hooks,

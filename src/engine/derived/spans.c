@@ -29,7 +29,7 @@ static int compare_spans(const void *x, const void *y, void *arg)
 }
 
 /* Returns true if `next`, which is not sorted before `last`, is to be united with it. */
-static bool is_united(const struct span *last, const struct span *next)
+static bool span_is_united(const struct span *last, const struct span *next)
 {
     if (last->scope != next->scope)
         return false;
@@ -132,7 +132,7 @@ int spans_unite(struct span *s, size_t *n, struct budget *b)
     int rc = sort_spans(s, *n, b);
 
     for (size_t i = 0; i < *n && rc == 0; i++) {
-        if (kept == 0 || !is_united(&s[kept - 1], &s[i]))
+        if (kept == 0 || !span_is_united(&s[kept - 1], &s[i]))
             s[kept++] = s[i];
         else if (s[i].hi > s[kept - 1].hi)
             s[kept - 1].hi = s[i].hi;
@@ -154,17 +154,17 @@ void spans_measure(struct span *s, size_t n)
 /* ---- searching ------------------------------------------------------------------------------- */
 
 /* Returns true if the whole span ends before this time. */
-static inline bool is_past(const struct span *s, int64_t ts)
+static inline bool span_is_past(const struct span *s, int64_t ts)
 {
     return s->hi > s->lo ? s->hi <= ts : s->lo < ts;
 }
 
 /* Returns the first span in [from, to) that is not past, or `to`. */
-static size_t bisect(const struct span *s, size_t from, size_t to, int64_t ts)
+static size_t span_bisect(const struct span *s, size_t from, size_t to, int64_t ts)
 {
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (is_past(&s[middle], ts))
+        if (span_is_past(&s[middle], ts))
             from = middle + 1;
         else
             to = middle;
@@ -177,20 +177,20 @@ static size_t first_not_past(const struct span *s, size_t n, size_t hint, int64_
 {
     size_t step = 1, from = hint, to = hint;
 
-    if (is_past(&s[hint], ts)) {
-        while (to < n && is_past(&s[to], ts)) {
+    if (span_is_past(&s[hint], ts)) {
+        while (to < n && span_is_past(&s[to], ts)) {
             from = to + 1;
             to = n - to > step ? to + step : n;
             step *= 2;
         }
     } else {
-        while (from > 0 && !is_past(&s[from - 1], ts)) {
+        while (from > 0 && !span_is_past(&s[from - 1], ts)) {
             to = from - 1;
             from = from > step ? from - step : 0;
             step *= 2;
         }
     }
-    return bisect(s, from, to, ts);
+    return span_bisect(s, from, to, ts);
 }
 
 size_t spans_find(const struct span *s, size_t n, size_t hint, int64_t ts, int64_t te)

@@ -284,8 +284,8 @@ int group_merge(struct groups *into, struct groups *from, unsigned set, uint32_t
 int int_moments_add(struct groups *f, struct int_moments *c, int64_t value, bool nano);
 int int_moments_add_many(struct groups *f, struct int_moments *c, uint64_t n, int64_t sum,
                          int64_t min, int64_t max, bool nano);
-/* The fast path of int_moments_add, for values of up to 32 bits. Returns false if int_moments_add
- * must be called instead. */
+/* The fast path of int_moments_add, for values between -2^32 and 2^32. Returns false if
+ * int_moments_add must be called instead. */
 #define MOMENTS_ORDINARY (1ll << 32)
 #define MOMENTS_COUNT_MAX (1u << 30)
 static inline bool int_moments_add_quickly(struct int_moments *c, int64_t value, bool nano)

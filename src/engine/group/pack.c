@@ -91,14 +91,14 @@ static int choose_fields(const struct group_pack *p, struct bit_field *ret)
     return 0;
 }
 
-struct move {
+struct field_move {
     unsigned width;
     const struct bit_field *from, *to;
 };
 
 static void move_numbers(void *arg, const uint64_t *from, uint64_t *to)
 {
-    const struct move *move = arg;
+    const struct field_move *move = arg;
     uint64_t word = *from, moved = 0;
 
     for (unsigned i = 0; i < move->width; i++)
@@ -122,7 +122,8 @@ static int widen_fields(struct group_map *m)
         int error = group_map_unpack(m);
         return error < 0 ? error : rc;
     }
-    rc = group_table_rekey(&m->table, 1, move_numbers, &(struct move){p->width, p->field, fields});
+    rc = group_table_rekey(&m->table, 1, move_numbers,
+                           &(struct field_move){p->width, p->field, fields});
     if (rc == 0)
         memcpy(p->field, fields, sizeof(fields));
     return rc;

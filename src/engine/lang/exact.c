@@ -12,17 +12,12 @@
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Returns the number of digits at t.ptr[at]. */
 static size_t digits_at(struct text t, size_t at)
 {
     size_t n = 0;
 
-    while (at + n < t.len && is_digit(t.ptr[at + n]))
+    while (at + n < t.len && is_ascii_digit(t.ptr[at + n]))
         n++;
     return n;
 }
@@ -187,7 +182,7 @@ static int64_t exponent_at(struct text t, size_t at)
     bool negative = ++at < t.len && t.ptr[at] == '-';
     if (at < t.len && (t.ptr[at] == '-' || t.ptr[at] == '+'))
         at++;
-    for (; at < t.len && is_digit(t.ptr[at]) && value < 1000000; at++)
+    for (; at < t.len && is_ascii_digit(t.ptr[at]) && value < 1000000; at++)
         value = value * 10 + (t.ptr[at] - '0');
     return negative ? -value : value;
 }
@@ -202,7 +197,7 @@ bool decimal_cut(struct text t, int scale, int64_t factor, struct cut *ret)
     if (digits_at(t, at) == 0)
         return false;
     /* 24 digits are kept: their product with 86400 fits, and no column has more digits. */
-    for (; at < t.len && (is_digit(t.ptr[at]) || (t.ptr[at] == '.' && !fraction)); at++) {
+    for (; at < t.len && (is_ascii_digit(t.ptr[at]) || (t.ptr[at] == '.' && !fraction)); at++) {
         if (t.ptr[at] == '.') {
             fraction = true;
             continue;

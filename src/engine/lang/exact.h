@@ -5,6 +5,11 @@
 
 #include "dftracerd/base.h"
 
+static inline bool is_ascii_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* A number as it was written. */
 struct number {
     enum { NUMBER_INT, NUMBER_DOUBLE, NUMBER_BIG } type; /* number_cmp relies on the order */

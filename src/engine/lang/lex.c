@@ -31,11 +31,6 @@ int dsl_fail(struct err *err, struct text source, size_t position, const char *f
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -65,7 +60,7 @@ static const struct {
 
 static int lex_word(struct dsl_lexer *l, struct dsl_token *t)
 {
-    while (is_letter(peek_char(l, 0)) || is_digit(peek_char(l, 0)) || peek_char(l, 0) == '.')
+    while (is_letter(peek_char(l, 0)) || is_ascii_digit(peek_char(l, 0)) || peek_char(l, 0) == '.')
         l->at++;
     struct text word = {l->source.ptr + t->position, l->at - t->position};
     t->type = TOKEN_PATH;
@@ -84,7 +79,7 @@ static int lex_word(struct dsl_lexer *l, struct dsl_token *t)
 
 static void skip_digits(struct dsl_lexer *l)
 {
-    while (is_digit(peek_char(l, 0)))
+    while (is_ascii_digit(peek_char(l, 0)))
         l->at++;
 }
 
@@ -94,12 +89,13 @@ static int lex_number(struct dsl_lexer *l, struct dsl_token *t)
 
     l->at += peek_char(l, 0) == '-';
     skip_digits(l);
-    if (peek_char(l, 0) == '.' && is_digit(peek_char(l, 1))) {
+    if (peek_char(l, 0) == '.' && is_ascii_digit(peek_char(l, 1))) {
         l->at++;
         skip_digits(l);
     }
     size_t sign = peek_char(l, 1) == '-' || peek_char(l, 1) == '+';
-    if ((peek_char(l, 0) == 'e' || peek_char(l, 0) == 'E') && is_digit(peek_char(l, 1 + sign))) {
+    if ((peek_char(l, 0) == 'e' || peek_char(l, 0) == 'E') &&
+        is_ascii_digit(peek_char(l, 1 + sign))) {
         l->at += 1 + sign;
         skip_digits(l);
     }
@@ -109,7 +105,7 @@ static int lex_number(struct dsl_lexer *l, struct dsl_token *t)
     while (is_letter(peek_char(l, 0)) || (peek_char(l, 0) & 0x80)) /* the micro sign is not ASCII */
         l->at++;
     t->unit = (struct text){l->source.ptr + unit, l->at - unit};
-    if (is_digit(peek_char(l, 0)) || peek_char(l, 0) == '.' || peek_char(l, 0) == '-' ||
+    if (is_ascii_digit(peek_char(l, 0)) || peek_char(l, 0) == '.' || peek_char(l, 0) == '-' ||
         peek_char(l, 0) == '+')
         return dsl_fail(l->err, l->source, t->position, "expected a number, got \"%.*s\"",
                         (int)(l->at + 1 - begin < 60 ? l->at + 1 - begin : 60),
@@ -121,7 +117,7 @@ static int lex_number(struct dsl_lexer *l, struct dsl_token *t)
 
 static int hex_value(char c)
 {
-    if (is_digit(c))
+    if (is_ascii_digit(c))
         return c - '0';
     c |= 32;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -274,7 +270,7 @@ int dsl_lex(struct dsl_lexer *l, struct dsl_token *ret)
     if (l->at < l->source.len) {
         if (is_letter(c))
             rc = lex_word(l, &t);
-        else if (is_digit(c) || (c == '-' && is_digit(peek_char(l, 1))))
+        else if (is_ascii_digit(c) || (c == '-' && is_ascii_digit(peek_char(l, 1))))
             rc = lex_number(l, &t);
         else if (c == '"' || c == '\'')
             rc = lex_string(l, &t);

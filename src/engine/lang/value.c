@@ -24,8 +24,7 @@ int value_rank(const struct value *v)
     case VALUE_JSON:
         break;
     }
-    bool digits = v->text.len > 0 &&
-                  (v->text.ptr[0] == '-' || (v->text.ptr[0] >= '0' && v->text.ptr[0] <= '9'));
+    bool digits = v->text.len > 0 && (v->text.ptr[0] == '-' || is_ascii_digit(v->text.ptr[0]));
     return digits ? 1 : VALUE_RANK_TEXT + 1;
 }
 

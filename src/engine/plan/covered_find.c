@@ -50,7 +50,7 @@ static struct columns read_columns(const struct search *s, struct scan_batch *b)
     return c;
 }
 
-static void keys_of(const struct columns *c, uint32_t row, uint64_t *ret)
+static void thread_keys(const struct columns *c, uint32_t row, uint64_t *ret)
 {
     for (unsigned i = 0; i < KEYS; i++)
         ret[i] = c->keys[i][row];
@@ -86,7 +86,7 @@ static int collect_batch(void *arg, struct scan_batch *b)
         struct outer_call *call = &s->calls.at[s->calls.count];
         if (!batch_times_of(&c.times, row, &call->ts, &call->te))
             continue;
-        keys_of(&c, row, keys);
+        thread_keys(&c, row, keys);
         thread = group_table_add(&s->threads, keys);
         if (thread < 0)
             return (int)thread;
@@ -97,7 +97,7 @@ static int collect_batch(void *arg, struct scan_batch *b)
     return rc;
 }
 
-static int by_thread_and_ts(const void *a, const void *b, void *arg)
+static int compare_calls(const void *a, const void *b, void *arg)
 {
     const struct outer_call *x = a, *y = b;
 
@@ -208,7 +208,7 @@ static int cover_batch(void *arg, struct scan_batch *b)
         uint32_t row = batch_row(b, j);
         if (!batch_times_of(&c.times, row, &ts, &te))
             continue;
-        keys_of(&c, row, keys);
+        thread_keys(&c, row, keys);
         int64_t thread = group_table_find(&s->threads, keys);
         if (thread >= 0)
             mark_around(s, (uint32_t)thread, ts, te);
@@ -248,8 +248,8 @@ static int collect_outer(struct search *s, size_t *at, bool *ret_more)
     *ret_more = rc == 0 && *at < s->q->place_count;
     return rc < 0 || s->calls.count == 0
                ? rc
-               : sort_items(s->calls.at, s->calls.count, sizeof(*s->calls.at), by_thread_and_ts,
-                            NULL, s->q->budget);
+               : sort_items(s->calls.at, s->calls.count, sizeof(*s->calls.at), compare_calls, NULL,
+                            s->q->budget);
 }
 
 static int mark_covered(struct search *s)

@@ -24,11 +24,10 @@ static int check_chunk(struct query *q, uint32_t file, uint32_t chunk,
                        const struct source *const *sources, size_t count, unsigned *seen)
 {
     struct chunk_view *v;
-    int rc = budget_check(query_budget(q));
+    const struct index_file *f = snapshot_file(q->snapshot, file);
+    int rc = budget_check(q->budget);
 
-    rc = rc < 0 ? rc
-                : chunk_open(query_index(q), query_snapshot(q),
-                             snapshot_file(query_snapshot(q), file), chunk, &v);
+    rc = rc < 0 ? rc : chunk_open(q->env.index, q->snapshot, f, chunk, &v);
     if (rc < 0)
         return rc;
     for (size_t k = 0; k < count; k++)
@@ -42,16 +41,14 @@ static int check_chunk(struct query *q, uint32_t file, uint32_t chunk,
 static int check_files(struct query *q, const struct source *const *sources, size_t count,
                        unsigned *seen)
 {
-    const uint32_t *files;
-    size_t n = query_files(q, &files);
     bool has_chunks = false;
     int rc = 0;
 
-    for (size_t i = 0; i < n && rc == 0 && *seen == 0; i++) {
-        const struct index_file *f = snapshot_file(query_snapshot(q), files[i]);
+    for (size_t i = 0; i < q->file_count && rc == 0 && *seen == 0; i++) {
+        const struct index_file *f = snapshot_file(q->snapshot, q->files[i]);
         has_chunks |= f->chunk_count > 0;
         for (uint32_t c = 0; c < f->chunk_count && rc == 0 && *seen == 0; c++)
-            rc = check_chunk(q, files[i], c, sources, count, seen);
+            rc = check_chunk(q, q->files[i], c, sources, count, seen);
         if (*seen == 0 && (f->state == INDEX_PENDING || f->state == INDEX_INDEXING))
             *seen = SEEN_UNKNOWN;
     }
@@ -63,8 +60,6 @@ static int check_files(struct query *q, const struct source *const *sources, siz
 int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough,
                unsigned *ret)
 {
-    const struct scan_place *places;
-    size_t n = scan_places(q, &places);
     int rc = 0;
 
     *ret = 0;
@@ -72,8 +67,8 @@ int query_seen(struct query *q, const struct source *const *sources, size_t coun
         *ret = SEEN_NUMBER | SEEN_UNKNOWN;
         return 0;
     }
-    for (size_t i = 0; i < n && rc == 0 && !(*ret & enough); i++)
-        rc = check_chunk(q, places[i].file, places[i].chunk, sources, count, ret);
+    for (size_t i = 0; i < q->place_count && rc == 0 && !(*ret & enough); i++)
+        rc = check_chunk(q, q->places[i].file, q->places[i].chunk, sources, count, ret);
     return rc < 0 || *ret ? rc : check_files(q, sources, count, ret);
 }
 

@@ -98,7 +98,7 @@ static bool resolve_path(const char *path, char *out)
 
 /* Sets `out` to the name in the index of a path in a request. Returns false if it is outside of all
  * roots. */
-static bool name_of(const struct query_env *env, const char *path, char *out)
+static bool resolve_name(const struct query_env *env, const char *path, char *out)
 {
     char clean[PATH_MAX], resolved[PATH_MAX];
 
@@ -180,7 +180,7 @@ int query_open_dir(const struct query_env *env, const char *dir)
 {
     char name[PATH_MAX];
 
-    return name_of(env, dir, name) ? open_named(env, name) : -ENOENT;
+    return resolve_name(env, dir, name) ? open_named(env, name) : -ENOENT;
 }
 
 static bool dir_exists(const struct query_env *env, const char *name)
@@ -197,7 +197,7 @@ static int choose_dir(struct chooser *c, const char *dir)
     char name[PATH_MAX];
     bool found = false, recursive = !c->selection->not_recursive, several = c->env->root_count > 1;
 
-    if (!name_of(c->env, dir, name))
+    if (!resolve_name(c->env, dir, name))
         return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
@@ -290,7 +290,7 @@ static int choose_file(struct chooser *c, const char *file)
 {
     char name[PATH_MAX];
     uint32_t position;
-    bool glob = strpbrk(file, "*?[") != NULL, inside = name_of(c->env, file, name);
+    bool glob = strpbrk(file, "*?[") != NULL, inside = resolve_name(c->env, file, name);
 
     if (inside && choose_archive(c, name))
         return 0;
@@ -412,10 +412,10 @@ static bool may_be_chosen(const struct query_env *env, const struct selection *s
          in_file = s->file_count == 0;
 
     for (size_t i = 0; i < s->dir_count && !in_dir; i++)
-        in_dir = name_of(env, s->dirs[i], name) &&
+        in_dir = resolve_name(env, s->dirs[i], name) &&
                  dir_overlaps(env, name, !s->not_recursive, unreadable);
     for (size_t i = 0; i < s->file_count && in_dir && !in_file; i++)
-        in_file = name_of(env, s->files[i], name) && file_may_be_in(name, unreadable);
+        in_file = resolve_name(env, s->files[i], name) && file_may_be_in(name, unreadable);
     return in_dir && in_file;
 }
 
@@ -441,10 +441,10 @@ static bool is_archive_chosen(const struct query_env *env, const struct selectio
     bool in_dir = s->dir_count == 0, named = s->file_count == 0;
 
     for (size_t i = 0; i < s->dir_count && !in_dir; i++)
-        in_dir = name_of(env, s->dirs[i], name) &&
+        in_dir = resolve_name(env, s->dirs[i], name) &&
                  (strcmp(name, archive) == 0 || is_in_dir(archive, name, !s->not_recursive));
     for (size_t i = 0; i < s->file_count && in_dir && !named; i++)
-        named = name_of(env, s->files[i], name) &&
+        named = resolve_name(env, s->files[i], name) &&
                 (strcmp(name, archive) == 0 || glob_match(name, archive));
     return in_dir && named;
 }

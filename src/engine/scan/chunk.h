@@ -7,7 +7,7 @@
 #include "engine/scan/scan.h"
 
 struct chunk_scan {
-    const struct scan_sink *sink; /* only `only` and the callbacks that get `state` are used */
+    const struct scan_sink *sink; /* its callbacks for chunks, batches and values are called */
     void *state;
     const atomic_bool *stop; /* becomes true when another worker has failed; NULL: never */
     uint64_t *rows;          /* see scan_chunk_rows; NULL: the query selects the rows */

@@ -31,7 +31,7 @@ struct scan_run {
     size_t first, last; /* with ends_first: the first and the last place that are not skipped */
     atomic_bool stop;
     unsigned worker_count;
-    struct run_worker *workers; /* each thread uses its own */
+    struct run_worker *workers; /* by number; one thread at a time uses each */
     pthread_mutex_t lock;       /* for all below */
     struct slot *slots;         /* by place */
     size_t merged;              /* places whose parts were merged */
@@ -43,7 +43,8 @@ struct scan_run {
 /* The error of the first chunk is kept. Cancelled workers do not replace it. */
 static void run_fail(struct scan_run *r, size_t position, int code)
 {
-    const struct scan_place *places;
+    const struct query *q = r->query;
+
     pthread_mutex_lock(&r->lock);
     bool stopped = code == ERR_CANCELLED && r->error != 0;
     if (!stopped && (r->error == 0 || position < r->error_position)) {
@@ -52,9 +53,8 @@ static void run_fail(struct scan_run *r, size_t position, int code)
     }
     pthread_mutex_unlock(&r->lock);
     atomic_store(&r->stop, true);
-    if (code == ERR_CORRUPT && position < scan_places(r->query, &places))
-        index_file_corrupt(r->query->env.index,
-                           snapshot_file(query_snapshot(r->query), places[position].file));
+    if (code == ERR_CORRUPT && position < q->place_count)
+        index_file_corrupt(q->env.index, snapshot_file(q->snapshot, q->places[position].file));
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
