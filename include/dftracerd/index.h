@@ -76,7 +76,7 @@ struct index_options {
      * args.fhash, args.shash */
     const char *const *dimensions;
     double bloom_rate;  /* false-positive rate, 0 = 0.01 */
-    bool read_only;     /* inspection: no ingest, no lock taken for writing */
+    bool read_only;     /* inspection: no ingest, and no lock for writing */
     unsigned commit_ms; /* maximum delay between reading and commit, 0 = 500 */
     /* files are only listed until index_want (INDEX_PENDING, not counted as pending) */
     bool on_demand;
@@ -102,7 +102,7 @@ void index_close(struct index *ix);
 /* Returns "NFS", "Lustre" ... if `path` is on a file system that index_open refuses; NULL if it is
  * not, or if this cannot be determined. */
 const char *index_network_name(const char *path);
-/* Handle what came from another rank: messages by one thread, in order; requests by any thread. */
+/* Handle messages (one thread, in order) and requests (any thread) of another rank. */
 void index_receive(struct index *ix, unsigned from, struct text message);
 int index_answer(struct index *ix, unsigned from, struct text request, struct buf *answer);
 const char *index_path(const struct index *ix);

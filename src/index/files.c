@@ -228,8 +228,8 @@ uint64_t index_file_done(const struct index_file *file)
     return done < file->compressed_bytes ? done : file->compressed_bytes;
 }
 
-/* Readers wait for the lock: if sums `may_be_old`, they are reused for many times as long as they
- * took, while files are pending. */
+/* Adds up the progress of all files, while readers wait for the lock. So sums that `may_be_old` are
+ * reused for REST times as long as they took, while files are pending. */
 static void sum_progress(struct index *ix, bool may_be_old)
 {
     enum { REST = 20 };

@@ -13,24 +13,18 @@
 
 #define CACHE_SHARE 16 /* 1/16 of the memory limit is used for chunks of other ranks */
 
-static int make_ranks(struct index *ix, const struct index_ranks *links)
+int spread_init(struct index *ix)
 {
+    const struct index_ranks *links = ix->options.ranks;
+
+    if (!links || links->count <= 1)
+        return queues_init(ix);
     if (links->count > INDEX_RANKS_MAX)
         return -E2BIG;
     ix->ranks = ranks_new(links);
     ix->far_cache = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
-    bool mirrors = links->rank > 0;
-    if (mirrors)
-        ix->mirror = mirror_new();
-    return ix->far_cache && (ix->mirror || !mirrors) ? 0 : -ENOMEM;
-}
-
-int spread_init(struct index *ix)
-{
-    const struct index_ranks *links = ix->options.ranks;
-    int rc = links && links->count > 1 ? make_ranks(ix, links) : 0;
-
-    return rc ? rc : queues_init(ix);
+    ix->mirror = links->rank > 0 ? mirror_new() : NULL;
+    return ix->far_cache && (ix->mirror || links->rank == 0) ? queues_init(ix) : -ENOMEM;
 }
 
 /* ---- homes ----------------------------------------------------------------------------------- */

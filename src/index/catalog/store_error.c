@@ -22,6 +22,14 @@ void index_set_store_error(struct index *ix, int error)
     catalog_notify(ix);
 }
 
+int index_own_store_error(struct index *ix)
+{
+    pthread_mutex_lock(&ix->lock);
+    int error = ix->store_error;
+    pthread_mutex_unlock(&ix->lock);
+    return error;
+}
+
 void index_report_corrupt(struct index *ix)
 {
     if (ix->read_only)

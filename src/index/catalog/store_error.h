@@ -10,6 +10,8 @@
 
 /* Records why indexing stopped; 0: it continues. ERR_CORRUPT stays until the index is reopened. */
 void index_set_store_error(struct index *ix, int error);
+/* Returns it, without the errors of other ranks and of single files. */
+int index_own_store_error(struct index *ix);
 /* Reports that the whole store is corrupt: nothing more is written, and the next start rebuilds
  * it. */
 void index_report_corrupt(struct index *ix);

@@ -346,15 +346,6 @@ static void load_starts(struct ahead *a, const struct view *old)
     kv_read_end(kv);
 }
 
-/* For tests, which need a piece to be complete before the reader has passed it. */
-static void await_first(struct ahead *a)
-{
-    struct ingest *in = a->in;
-
-    while (!(a->slots && a->slots->done) && (a->busy > 0 || wants_help(a)) && !in->stopping)
-        pthread_cond_wait(&in->ahead_cond, &in->lock);
-}
-
 struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd,
                                 const struct trace_reader_info *at)
 {
@@ -382,8 +373,10 @@ struct trace_ahead *ahead_begin(struct ingest *in, const struct run *run, int fd
     a->next = in->aheads;
     in->aheads = a;
     pthread_cond_broadcast(&in->jobs_cond);
-    if (in->ix->options.await_ahead)
-        await_first(a);
+    /* for tests, which need a piece to be complete before the reader has passed it */
+    while (in->ix->options.await_ahead && !(a->slots && a->slots->done) &&
+           (a->busy > 0 || wants_help(a)) && !in->stopping)
+        pthread_cond_wait(&in->ahead_cond, &in->lock);
     pthread_mutex_unlock(&in->lock);
     return &a->base;
 }

@@ -38,20 +38,12 @@ static uint32_t store_dirty(struct writer *w, struct pending_view **ret)
     return count;
 }
 
-static bool is_corrupt(struct index *ix)
-{
-    pthread_mutex_lock(&ix->lock);
-    bool corrupt = ix->store_error == ERR_CORRUPT;
-    pthread_mutex_unlock(&ix->lock);
-    return corrupt;
-}
-
 /* Nothing more is written to a corrupt store: LMDB may loop in its pages for ever. */
 static int commit_once(struct writer *w)
 {
     int (*commit)(struct kv *, struct kv_batch *) = w->ix->full ? kv_commit_freeing : kv_commit;
 
-    if (is_corrupt(w->ix))
+    if (index_own_store_error(w->ix) == ERR_CORRUPT)
         return ERR_CORRUPT;
     int rc = commit(w->ix->kv, w->batch);
     if (rc == ERR_CORRUPT)

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int copy_chunks(struct view *v, const struct run *r)
-{
-    v->pub.chunks = view_copy_list(v, r->chunks.at, r->chunks.count * sizeof *r->chunks.at);
-    v->pub.chunk_count = (uint32_t)r->chunks.count;
-    return v->arena.error;
-}
-
 /* The names of base and tail are one sequence that only grows, and the last view has its first
  * `done` names. Returns the rest, sorted. *new* */
 static struct index_name *new_names(const struct run *r, uint32_t *ret_count)
@@ -182,7 +175,9 @@ static int fill_view(struct index *ix, struct view *v, struct run *r, const stru
     copy_facts(ix, v, r, p);
     if (r->archive)
         v->pub.archive = arena_strdup(&v->arena, text_of(r->archive->pub.name));
-    rc = rc ? rc : copy_chunks(v, r);
+    v->pub.chunks = view_copy_list(v, r->chunks.at, r->chunks.count * sizeof *r->chunks.at);
+    v->pub.chunk_count = (uint32_t)r->chunks.count;
+    rc = rc ? rc : v->arena.error;
     rc = rc ? rc : merge_names(v, r);
     rc = rc ? rc : copy_processes(v, p);
     rc = rc ? rc : copy_damage(v, r);

@@ -143,7 +143,7 @@ void full_committed(struct writer *w, bool of_runs)
 {
     if (w->ix->full && w->files_deleted)
         resume_reading(w);
-    else if (!w->ix->full && of_runs && full_is_error(w->ix->store_error))
+    else if (!w->ix->full && of_runs && full_is_error(index_own_store_error(w->ix)))
         index_set_store_error(w->ix, 0);
     w->files_deleted = 0;
 }
@@ -156,7 +156,7 @@ void full_tick(struct writer *w)
 
     if (!ix->full)
         return;
-    bool grows = ix->store_error == ERR_ADDRESS_SPACE && kv_can_grow(ix->kv);
+    bool grows = index_own_store_error(ix) == ERR_ADDRESS_SPACE && kv_can_grow(ix->kv);
     pthread_mutex_lock(&ix->lock);
     forgotten = ix->forgotten;
     ix->forgotten = false;

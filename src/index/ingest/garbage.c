@@ -70,7 +70,8 @@ static int64_t thread_time_ns(void)
 
 void garbage_collect(struct writer *w)
 {
-    enum { REST = 20 }; /* copying a snapshot of many files takes a while */
+    /* A new snapshot of many files takes long: the next one is made after 20 times as long. */
+    enum { REST = 20 };
     uint32_t kept = 0;
 
     if (w->garbage.count == 0 || clock_mono_ns() < w->collect_ns)

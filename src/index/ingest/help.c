@@ -11,13 +11,6 @@ void help_begin(struct index *ix, struct rec *message)
     order_add(ix, message, true);
 }
 
-static int copy_text(struct rec *message, struct trace_chunk *ret)
-{
-    struct text text = rec_text(message);
-
-    return message->bad ? ERR_CORRUPT : trace_chunk_copy(text, ret);
-}
-
 void help_text(struct index *ix, unsigned from, struct rec *message)
 {
     struct ingest *in = ix->ingest;
@@ -28,7 +21,8 @@ void help_text(struct index *ix, unsigned from, struct rec *message)
         return;
     do {
         struct rec rest = *message;
-        r->error = copy_text(&rest, &r->chunk);
+        struct text text = rec_text(&rest);
+        r->error = rest.bad ? ERR_CORRUPT : trace_chunk_copy(text, &r->chunk);
     } while (ingest_again(in, r->error));
     r->reader = from;
     r->reader_credits = r->credits;

@@ -60,17 +60,17 @@ struct run {
     struct view *named;              /* the last view: its names are sorted */
     VEC(struct trace_damage) damage; /* the first INDEX_DAMAGE_KEPT */
     uint32_t damage_count;           /* including those beyond INDEX_DAMAGE_KEPT */
-    uint64_t index_bytes;
-    struct trace_reader_info info;
-    int error; /* the error that ended reading */
-    unsigned error_rank;
+    uint64_t index_bytes;            /* of the values of its chunks */
+    struct trace_reader_info info;   /* of the last result that was applied */
+    int error;                       /* the error that ended reading */
+    unsigned error_rank;             /* where it occurred */
     /* its path cannot be opened: the file is gone, or a directory is not searchable */
     bool unreachable;
-    struct hashes *hashes[DIMENSIONS_MAX];
-    bool hashes_lost; /* the run began in the middle: values of the chunks before are missing */
-    uint64_t next_seq;
-    struct result *waiting; /* results that have arrived early */
-    bool dirty;
+    struct hashes *hashes[DIMENSIONS_MAX]; /* distinct values; NULL: none yet */
+    bool hashes_lost;  /* the run began in the middle: values of the chunks before are missing */
+    uint64_t next_seq; /* of the result to be applied next */
+    struct result *waiting; /* results that have arrived early, by seq */
+    bool dirty;             /* in the list writer.dirty */
     struct run *next_dirty;
 };
 
@@ -78,8 +78,8 @@ struct run {
 struct result {
     struct result *next;
     struct run *run;
-    uint64_t seq;
-    bool end;
+    uint64_t seq;  /* position in the run, from 0 */
+    bool end;      /* the end of a run */
     bool finished; /* an end: the file was considered complete */
     bool abrupt;   /* an end that does not wait for the results before it: they will not arrive */
     bool walked;   /* not a chunk: a part of an archive */
@@ -88,20 +88,20 @@ struct result {
     uint64_t text_len;
     struct trace_reader_info info;
     struct buf names; /* its metadata records (catalog/names.h) */
-    struct buf value;
+    struct buf value; /* the columns of the chunk */
     /* also valid if the value is in the batch, or in the store of another rank */
     uint64_t value_len;
     uint32_t rows;
     struct part *part;
     VEC(struct trace_checkpoint) checkpoints;
     VEC(struct trace_damage) damage;
-    uint64_t *hashes[DIMENSIONS_MAX];
+    uint64_t *hashes[DIMENSIONS_MAX]; /* of the values of each dimension */
     uint32_t hash_count[DIMENSIONS_MAX];
     /* an end: values of the chunks before the run; all dimensions or none */
     struct hashes *before[DIMENSIONS_MAX];
     bool other; /* "@other" may contain values of any dimension */
     int error;
-    size_t credits;
+    size_t credits;        /* bytes, returned when it has been applied */
     unsigned rank;         /* the rank that has scanned it; 0: this one, or rank 0 */
     unsigned reader;       /* the rank that has read the text (divided.c); 0: this one */
     size_t reader_credits; /* credits that are returned to it after scanning */

@@ -49,7 +49,7 @@ void order_cancel(struct index *ix, struct rec *message)
     pthread_mutex_lock(&in->lock);
     for (struct order *o = in->orders; o; o = o->next)
         if (o->number == number)
-            atomic_store(&o->run->cancelled, true);
+            atomic_store(&o->run->cancelled, RUN_CANCELLED);
     pthread_mutex_unlock(&in->lock);
 }
 

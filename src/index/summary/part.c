@@ -174,7 +174,7 @@ static struct index_process *find_process_of(const struct pid_order *s, const st
                 : find_process(s->part, f->host, f->host_is_hash, f->pid);
 }
 
-/* The first fact of a kind wins, except for a rank: process_name and PR agree on it. */
+/* Applies a fact that is no fork. The first one of a kind counts. */
 static void apply_fact(const struct pid_order *s, const struct part_fact *f)
 {
     struct index_process *p = find_process_of(s, f);

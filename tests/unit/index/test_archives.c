@@ -308,6 +308,22 @@ static void many_members(void)
     world_end();
 }
 
+static void names(void)
+{
+    static const struct {
+        const char *name;
+        bool is_trace, is_archive;
+    } rows[] = {
+        {"a.pfw", true, false},    {"d/a.pfw.gz", true, false}, {".pfw", false, false},
+        {".pfw.gz", false, false}, {"a.gz", false, false},      {"a.pfw.gz.part", false, false},
+        {"a.tar", false, true},    {"a.tgz", false, true},      {"a.tar.gz", false, true}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CHECK_INT(index_is_trace(text_of(rows[i].name)), rows[i].is_trace);
+        CHECK_INT(index_is_archive(text_of(rows[i].name)), rows[i].is_archive);
+    }
+}
+
 static bool end(void)
 {
     buf_done(&texts[0]);
@@ -316,9 +332,14 @@ static bool end(void)
 }
 
 static const struct check_test tests[] = {
-    {"members", members},           {"packed_twice", packed_twice},
-    {"changes", changes},           {"cut_off", cut_off},
-    {"growing", growing},           {"odd_members", odd_members},
-    {"many_members", many_members}, {NULL, NULL},
+    {"members", members},
+    {"packed_twice", packed_twice},
+    {"changes", changes},
+    {"cut_off", cut_off},
+    {"growing", growing},
+    {"odd_members", odd_members},
+    {"many_members", many_members},
+    {"names", names},
+    {NULL, NULL},
 };
 CHECK_MAIN_BETWEEN(tests, NULL, end)
