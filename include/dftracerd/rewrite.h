@@ -209,10 +209,6 @@ int repack_open(struct query *q, struct pool *pool, struct budget *budget,
                 struct err *err, struct transform **ret);
 extern const struct object_type repacked_type; /* manifest.json; of the transform */
 
-/* Appends a text as one gzip member (level 1-9), or as it is (0). Returns 0 or -ENOMEM. For small
- * texts; keeps no state. */
-int gzip_text(struct text text, int level, struct buf *out);
-
 /* ---- organize: traces shared out to groups --------------------------------------------------- */
 
 /* /organize copies lines unmodified to the files of the first group whose query selects their

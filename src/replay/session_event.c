@@ -124,7 +124,7 @@ static int replay_call(struct replay *r, const struct event *e, const struct cal
 {
     const char *reason = NULL;
     /* Its duration passes, because later calls have their own times. */
-    if (!call_category(e->cat)) {
+    if (!call_is_category(e->cat)) {
         r->report.gaps += !r->surveys;
         return 0;
     }

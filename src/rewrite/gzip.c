@@ -136,15 +136,3 @@ int gunzip_member(struct text member, size_t len, struct buf *out)
     inflateEnd(&z);
     return whole ? 0 : -EIO;
 }
-
-int gzip_text(struct text text, int level, struct buf *out)
-{
-    if (!level) {
-        buf_text(out, text);
-        return out->error;
-    }
-    struct gzip_encoder *p = gzip_encoder_new(level);
-    int rc = p ? gzip_encoder_member(p, text, out) : -ENOMEM;
-    gzip_encoder_free(p);
-    return rc;
-}

@@ -1,7 +1,6 @@
 /* vocabulary.c - the table of calls. size: table */
 #include "replay/input/vocabulary.h"
 
-#include <string.h>
 #include <strings.h>
 
 #define PROCESS "process control is not replayed"
@@ -10,162 +9,89 @@
 #define SOCKET "networks and pipes are not replayed"
 
 static const struct call calls[] = {
-    {"open", CALL_OPEN, 0, NULL},
-    {"open64", CALL_OPEN, 0, NULL},
-    {"openat", CALL_OPEN, 0, NULL},
-    {"openat64", CALL_OPEN, 0, NULL},
-    {"__open_2", CALL_OPEN, 0, NULL},
-    {"__open64_2", CALL_OPEN, 0, NULL},
-    {"creat", CALL_CREAT, 0, NULL},
-    {"creat64", CALL_CREAT, 0, NULL},
-    {"close", CALL_CLOSE, 0, NULL},
-    {"dup", CALL_DUP, 0, NULL},
-    {"dup2", CALL_DUP, 0, NULL},
-    {"dup3", CALL_DUP, 0, NULL},
-    {"read", CALL_READ, 0, NULL},
-    {"pread", CALL_READ, CALL_AT, NULL},
-    {"pread64", CALL_READ, CALL_AT, NULL},
-    {"readv", CALL_READ, CALL_VECTOR, NULL},
-    {"preadv", CALL_READ, CALL_AT | CALL_VECTOR, NULL},
-    {"preadv64", CALL_READ, CALL_AT | CALL_VECTOR, NULL},
-    {"preadv2", CALL_READ, CALL_AT | CALL_VECTOR, NULL},
-    {"write", CALL_WRITE, 0, NULL},
-    {"pwrite", CALL_WRITE, CALL_AT, NULL},
-    {"pwrite64", CALL_WRITE, CALL_AT, NULL},
-    {"writev", CALL_WRITE, CALL_VECTOR, NULL},
-    {"pwritev", CALL_WRITE, CALL_AT | CALL_VECTOR, NULL},
-    {"pwritev64", CALL_WRITE, CALL_AT | CALL_VECTOR, NULL},
-    {"pwritev2", CALL_WRITE, CALL_AT | CALL_VECTOR, NULL},
-    {"lseek", CALL_SEEK, 0, NULL},
-    {"lseek64", CALL_SEEK, 0, NULL},
-    {"fsync", CALL_SYNC, 0, NULL},
-    {"fdatasync", CALL_SYNC, CALL_DATA, NULL},
-    {"ftruncate", CALL_FTRUNCATE, 0, NULL},
-    {"ftruncate64", CALL_FTRUNCATE, 0, NULL},
-    {"truncate", CALL_TRUNCATE, 0, NULL},
-    {"truncate64", CALL_TRUNCATE, 0, NULL},
-    {"fstat", CALL_FSTAT, 0, NULL},
-    {"fstat64", CALL_FSTAT, 0, NULL},
-    {"__fxstat", CALL_FSTAT, 0, NULL},
-    {"__fxstat64", CALL_FSTAT, 0, NULL},
-    {"stat", CALL_STAT, 0, NULL},
-    {"stat64", CALL_STAT, 0, NULL},
-    {"__xstat", CALL_STAT, 0, NULL},
-    {"__xstat64", CALL_STAT, 0, NULL},
-    {"fstatat", CALL_STAT, 0, NULL},
-    {"fstatat64", CALL_STAT, 0, NULL},
-    {"__fxstatat", CALL_STAT, 0, NULL},
-    {"__fxstatat64", CALL_STAT, 0, NULL},
-    {"newfstatat", CALL_STAT, 0, NULL},
-    {"statx", CALL_STAT, 0, NULL},
-    {"lstat", CALL_STAT, CALL_LINK_ITSELF, NULL},
-    {"lstat64", CALL_STAT, CALL_LINK_ITSELF, NULL},
-    {"__lxstat", CALL_STAT, CALL_LINK_ITSELF, NULL},
-    {"__lxstat64", CALL_STAT, CALL_LINK_ITSELF, NULL},
-    {"access", CALL_ACCESS, 0, NULL},
-    {"faccessat", CALL_ACCESS, 0, NULL},
-    {"readlink", CALL_READLINK, 0, NULL},
-    {"readlinkat", CALL_READLINK, 0, NULL},
-    {"mkdir", CALL_MKDIR, 0, NULL},
-    {"mkdirat", CALL_MKDIR, 0, NULL},
-    {"rmdir", CALL_RMDIR, 0, NULL},
-    {"unlink", CALL_UNLINK, 0, NULL},
-    {"unlinkat", CALL_UNLINK, 0, NULL},
-    {"remove", CALL_REMOVE, 0, NULL},
-    {"rename", CALL_RENAME, 0, NULL},
-    {"renameat", CALL_RENAME, 0, NULL},
-    {"renameat2", CALL_RENAME, 0, NULL},
-    {"link", CALL_LINK, 0, NULL},
-    {"linkat", CALL_LINK, 0, NULL},
-    {"symlink", CALL_SYMLINK, 0, NULL},
-    {"symlinkat", CALL_SYMLINK, 0, NULL},
-    {"opendir", CALL_OPENDIR, 0, NULL},
-    {"fdopendir", CALL_OPENDIR, 0, NULL},
-    {"readdir", CALL_READDIR, 0, NULL},
-    {"readdir64", CALL_READDIR, 0, NULL},
-    {"closedir", CALL_CLOSE, 0, NULL},
-    {"mmap", CALL_MMAP, 0, NULL},
-    {"mmap64", CALL_MMAP, 0, NULL},
-    {"fopen", CALL_FOPEN, CALL_STREAM, NULL},
-    {"fopen64", CALL_FOPEN, CALL_STREAM, NULL},
-    {"fclose", CALL_CLOSE, CALL_STREAM, NULL},
-    {"fread", CALL_READ, CALL_STREAM, NULL},
-    {"fwrite", CALL_WRITE, CALL_STREAM, NULL},
-    {"fseek", CALL_SEEK, CALL_STREAM, NULL},
-    {"fseeko", CALL_SEEK, CALL_STREAM, NULL},
-    {"fseeko64", CALL_SEEK, CALL_STREAM, NULL},
-    {"rewind", CALL_SEEK, CALL_STREAM, NULL},
-    {"ftell", CALL_TELL, CALL_STREAM, NULL},
-    {"ftello", CALL_TELL, CALL_STREAM, NULL},
-    {"ftello64", CALL_TELL, CALL_STREAM, NULL},
-    {"fflush", CALL_SYNC, CALL_STREAM | CALL_FLUSH, NULL},
-    {"fork", CALL_NONE, 0, PROCESS},
-    {"vfork", CALL_NONE, 0, PROCESS},
-    {"execl", CALL_NONE, 0, PROCESS},
-    {"execlp", CALL_NONE, 0, PROCESS},
-    {"execle", CALL_NONE, 0, PROCESS},
-    {"execv", CALL_NONE, 0, PROCESS},
-    {"execve", CALL_NONE, 0, PROCESS},
-    {"execvp", CALL_NONE, 0, PROCESS},
-    {"execvpe", CALL_NONE, 0, PROCESS},
-    {"chdir", CALL_NONE, 0, PROCESS},
-    {"fchdir", CALL_NONE, 0, PROCESS},
-    {"umask", CALL_NONE, 0, PROCESS},
-    {"fcntl", CALL_NONE, 0, STATE},
-    {"fcntl64", CALL_NONE, 0, STATE},
-    {"munmap", CALL_NONE, 0, STATE},
-    {"msync", CALL_NONE, 0, STATE},
-    {"chmod", CALL_NONE, 0, OWNER},
-    {"fchmod", CALL_NONE, 0, OWNER},
-    {"chown", CALL_NONE, 0, OWNER},
-    {"lchown", CALL_NONE, 0, OWNER},
-    {"fchown", CALL_NONE, 0, OWNER},
-    {"utime", CALL_NONE, 0, OWNER},
-    {"utimes", CALL_NONE, 0, OWNER},
-    {"mkfifo", CALL_NONE, 0, SOCKET},
-    {"mkfifoat", CALL_NONE, 0, SOCKET},
-    {"mknod", CALL_NONE, 0, SOCKET},
-    {"pipe", CALL_NONE, 0, SOCKET},
-    {"send", CALL_NONE, 0, SOCKET},
-    {"recv", CALL_NONE, 0, SOCKET},
-    {"sendto", CALL_NONE, 0, SOCKET},
-    {"recvfrom", CALL_NONE, 0, SOCKET},
-    {"sendfile", CALL_NONE, 0, SOCKET},
+    {.names = "open open64 openat openat64 __open_2 __open64_2", .kind = CALL_OPEN},
+    {.names = "creat creat64", .kind = CALL_CREAT},
+    {.names = "close closedir", .kind = CALL_CLOSE},
+    {.names = "dup dup2 dup3", .kind = CALL_DUP},
+    {.names = "read", .kind = CALL_READ},
+    {.names = "pread pread64", .kind = CALL_READ, .traits = CALL_AT},
+    {.names = "readv", .kind = CALL_READ, .traits = CALL_VECTOR},
+    {.names = "preadv preadv64 preadv2", .kind = CALL_READ, .traits = CALL_AT | CALL_VECTOR},
+    {.names = "write", .kind = CALL_WRITE},
+    {.names = "pwrite pwrite64", .kind = CALL_WRITE, .traits = CALL_AT},
+    {.names = "writev", .kind = CALL_WRITE, .traits = CALL_VECTOR},
+    {.names = "pwritev pwritev64 pwritev2", .kind = CALL_WRITE, .traits = CALL_AT | CALL_VECTOR},
+    {.names = "lseek lseek64", .kind = CALL_SEEK},
+    {.names = "fsync", .kind = CALL_SYNC},
+    {.names = "fdatasync", .kind = CALL_SYNC, .traits = CALL_DATA},
+    {.names = "ftruncate ftruncate64", .kind = CALL_FTRUNCATE},
+    {.names = "truncate truncate64", .kind = CALL_TRUNCATE},
+    {.names = "fstat fstat64 __fxstat __fxstat64", .kind = CALL_FSTAT},
+    {.names =
+         "stat stat64 __xstat __xstat64 fstatat fstatat64 __fxstatat __fxstatat64 newfstatat statx",
+     .kind = CALL_STAT},
+    {.names = "lstat lstat64 __lxstat __lxstat64", .kind = CALL_STAT},
+    {.names = "access faccessat", .kind = CALL_ACCESS},
+    {.names = "readlink readlinkat", .kind = CALL_READLINK},
+    {.names = "mkdir mkdirat", .kind = CALL_MKDIR},
+    {.names = "rmdir", .kind = CALL_RMDIR},
+    {.names = "unlink unlinkat", .kind = CALL_UNLINK},
+    {.names = "remove", .kind = CALL_REMOVE},
+    {.names = "rename renameat renameat2", .kind = CALL_RENAME},
+    {.names = "link linkat", .kind = CALL_LINK},
+    {.names = "symlink symlinkat", .kind = CALL_SYMLINK},
+    {.names = "opendir fdopendir", .kind = CALL_OPENDIR},
+    {.names = "readdir readdir64", .kind = CALL_READDIR},
+    {.names = "mmap mmap64", .kind = CALL_MMAP},
+    {.names = "fopen fopen64", .kind = CALL_FOPEN, .traits = CALL_STREAM},
+    {.names = "fclose", .kind = CALL_CLOSE, .traits = CALL_STREAM},
+    {.names = "fread", .kind = CALL_READ, .traits = CALL_STREAM},
+    {.names = "fwrite", .kind = CALL_WRITE, .traits = CALL_STREAM},
+    {.names = "fseek fseeko fseeko64 rewind", .kind = CALL_SEEK, .traits = CALL_STREAM},
+    {.names = "ftell ftello ftello64", .kind = CALL_TELL, .traits = CALL_STREAM},
+    {.names = "fflush", .kind = CALL_SYNC, .traits = CALL_STREAM},
+    {.names = "fork vfork execl execlp execle execv execve execvp execvpe chdir fchdir umask",
+     .kind = CALL_NONE,
+     .reason = PROCESS},
+    {.names = "fcntl fcntl64 munmap msync", .kind = CALL_NONE, .reason = STATE},
+    {.names = "chmod fchmod chown lchown fchown utime utimes", .kind = CALL_NONE, .reason = OWNER},
+    {.names = "mkfifo mkfifoat mknod pipe send recv sendto recvfrom sendfile",
+     .kind = CALL_NONE,
+     .reason = SOCKET},
 };
 
 enum { BUCKETS = 512 };
 
-static uint8_t buckets[BUCKETS]; /* position in the table + 1 */
+static struct {
+    struct text name;
+    const struct call *call; /* NULL: the bucket is empty */
+} buckets[BUCKETS];
 
-static unsigned bucket_of(struct text name)
+/* Returns the bucket of the name, or the empty one in which it can be stored. */
+static unsigned bucket_find(struct text name)
 {
-    return (unsigned)(text_hash(name) % BUCKETS);
+    unsigned at = (unsigned)(text_hash(name) % BUCKETS);
+    while (buckets[at].call && !text_eq(buckets[at].name, name))
+        at = (at + 1) % BUCKETS;
+    return at;
 }
 
 const struct call *call_find(struct text name)
 {
     static bool filled;
     for (unsigned i = 0; !filled && i < sizeof calls / sizeof *calls; i++) {
-        unsigned at = bucket_of(text_of(calls[i].name));
-        while (buckets[at])
-            at = (at + 1) % BUCKETS;
-        buckets[at] = (uint8_t)(i + 1);
+        struct text rest = text_of(calls[i].names), one;
+        while (text_split(&rest, ' ', &one)) {
+            unsigned at = bucket_find(one);
+            buckets[at].name = one;
+            buckets[at].call = &calls[i];
+        }
     }
     filled = true;
-    for (unsigned at = bucket_of(name); buckets[at]; at = (at + 1) % BUCKETS) {
-        const struct call *c = &calls[buckets[at] - 1];
-        if (text_eq(name, text_of(c->name)))
-            return c;
-    }
-    return NULL;
+    return buckets[bucket_find(name)].call;
 }
 
-const struct call *call_at(unsigned i)
-{
-    return i < sizeof calls / sizeof *calls ? &calls[i] : NULL;
-}
-
-bool call_category(struct text category)
+bool call_is_category(struct text category)
 {
     return category.len == 5 && (strncasecmp(category.ptr, "POSIX", 5) == 0 ||
                                  strncasecmp(category.ptr, "STDIO", 5) == 0);

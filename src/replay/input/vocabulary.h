@@ -35,29 +35,25 @@ enum call_kind {
 };
 
 enum call_traits {
-    CALL_AT = 1,           /* has its own offset: pread */
-    CALL_VECTOR = 2,       /* readv */
-    CALL_STREAM = 4,       /* of stdio: fread */
-    CALL_DATA = 8,         /* fdatasync */
-    CALL_LINK_ITSELF = 16, /* lstat */
-    CALL_FLUSH = 32        /* fflush */
+    CALL_AT = 1,     /* has its own offset: pread */
+    CALL_VECTOR = 2, /* readv */
+    CALL_STREAM = 4, /* of stdio: fread */
+    CALL_DATA = 8    /* fdatasync */
 };
 
 struct call {
-    const char *name;
+    const char *names; /* separated by blanks */
     enum call_kind kind;
-    unsigned traits;
+    unsigned traits;    /* enum call_traits */
     const char *reason; /* CALL_NONE: why it is not replayed */
 };
 /* Returns the call with this name; NULL if unknown. Any thread, after the first call of this
  * function has returned. */
 const struct call *call_find(struct text name);
 /* Returns whether the category is POSIX or STDIO, ignoring case. */
-bool call_category(struct text category);
+bool call_is_category(struct text category);
 /* Returns whether the call uses a descriptor or stream that another one has opened. */
 bool call_uses_handle(enum call_kind kind);
 bool call_opens(enum call_kind kind);
-/* Returns the i-th call; NULL after the last. */
-const struct call *call_at(unsigned i);
 
 #endif
