@@ -30,7 +30,6 @@ struct state {
 static int open_dir(struct request *rq, struct state *s)
 {
     const char *dir = request_text(rq, "dir");
-
     if (!dir || !*dir)
         return params_refuse(rq, "dir", "must name a directory written by /organize");
     /* The output contains lines of files that the viewer may not read. */
@@ -53,7 +52,6 @@ static int open_dir(struct request *rq, struct state *s)
 static int open_input(struct request *rq, struct state *s)
 {
     const struct param *dir = request_param(rq, "dir");
-
     if (!rq->upload)
         return open_dir(rq, s);
     if (dir->set)
@@ -66,7 +64,6 @@ static int open_reconstruct(struct request *rq)
 {
     struct reconstruct_options *o = rq->options;
     struct state *s = rq->state;
-
     s->dir = -1;
     int rc = open_input(rq, s);
     o->archive = s->archive;
@@ -85,28 +82,24 @@ static int open_reconstruct(struct request *rq)
 static int step_reconstruct(struct request *rq)
 {
     struct state *s = rq->state;
-
     return reconstruct_next(s->reconstruct, &rq->err);
 }
 
 static struct text report_text(const struct request *rq)
 {
     const struct state *s = rq->state;
-
     return reconstruct_report(s->reconstruct);
 }
 
 static int next_reconstruct(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-
     return rewriting_next(rq, &s->rewriting, step_reconstruct, report_text, out);
 }
 
 static void close_reconstruct(struct request *rq)
 {
     struct state *s = rq->state;
-
     reconstruct_free(s->reconstruct);
     rewriting_close(&s->rewriting);
     archive_free(s->archive);
