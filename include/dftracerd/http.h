@@ -90,7 +90,7 @@ int http_start(const struct http_options *options, struct err *err, struct http 
 /* Checks whether the server may listen as the options say, without listening: returns 0, -EPERM if
  * a condition for listening beyond loopback is missing, or -EADDRNOTAVAIL for an unknown name. It
  * uses tokens (whether there are some), bind, no_tcp, no_auth, insecure and tls. */
-int http_may_listen(const struct http_options *options, struct err *err);
+int http_check_listeners(const struct http_options *options, struct err *err);
 /* A further index on a Unix socket of its own: a site. Its requests are answered as by a daemon
  * that has this index alone; threads, limits, access and the memory of the response cache are those
  * of the whole server. */

@@ -231,7 +231,7 @@ static int check_listeners(struct daemon *d, struct err *err)
         h.token = d->options.token_file;
     if (!h.admin_token)
         h.admin_token = d->options.admin_token_file;
-    return http_may_listen(&h, err);
+    return http_check_listeners(&h, err);
 }
 
 static void warn_of_variable(const char *name, const char *meant)

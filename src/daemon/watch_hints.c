@@ -35,7 +35,6 @@ struct hints {
 int hints_new(bool (*wants)(const char *name), struct hints **ret)
 {
     struct hints *n = calloc(1, sizeof *n);
-
     if (!n)
         return -ENOMEM;
     n->wants = wants;
@@ -43,7 +42,6 @@ int hints_new(bool (*wants)(const char *name), struct hints **ret)
     n->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (n->fd < 0 || !n->names) {
         int rc = n->fd < 0 ? -errno : -ENOMEM;
-
         hints_free(n);
         return rc;
     }
@@ -86,7 +84,6 @@ static struct directory *directory_new(size_t root, const char *path, const char
                                        unsigned depth)
 {
     struct directory *d = calloc(1, sizeof *d);
-
     if (!d)
         return NULL;
     *d = (struct directory){root, depth, strdup(path), strdup(name)};
@@ -102,7 +99,6 @@ int hints_watch(struct hints *n, size_t root, const char *path, const char *name
                                APPEARED | VANISHED | WRITTEN | ITSELF | IN_ONLYDIR |
                                    IN_EXCL_UNLINK | IN_DONT_FOLLOW);
     struct directory *d;
-
     if (wd < 0)
         return -errno;
     if (vec_extend(&n->directories, (size_t)wd + 1) < 0)
@@ -126,7 +122,6 @@ static void add_hint(struct hints *n, const struct directory *d, const char *fil
     struct buf name = {0}, path = {0};
     uint32_t before = intern_count(n->names);
     struct hint hint = {.root = d->root, .depth = d->depth};
-
     buf_printf(&name, "%s%s%s", d->name, *d->name ? "/" : "", file);
     buf_printf(&path, "%s/%s", d->path, file);
     if (!n->hints)
@@ -149,7 +144,6 @@ static void handle_event(struct hints *n, const struct inotify_event *e)
 {
     struct directory *d =
         e->wd >= 0 && (uint32_t)e->wd < n->directories.count ? n->directories.at[e->wd] : NULL;
-
     if (e->mask & IN_Q_OVERFLOW)
         n->lost = true;
     if (!d)
@@ -174,13 +168,11 @@ bool hints_read(struct hints *n)
 {
     _Alignas(struct inotify_event) char events[64 << 10];
     ssize_t len;
-
     if (failpoint("watch.read"))
         n->lost = true;
     while ((len = read(n->fd, events, sizeof events)) > 0) {
         for (char *p = events; p < events + len;) {
             const struct inotify_event *e = (const void *)p;
-
             handle_event(n, e);
             p += sizeof *e + e->len;
         }
@@ -202,7 +194,6 @@ bool hints_lost(const struct hints *n)
 void hints_clear(struct hints *n)
 {
     struct intern *fresh = n->hint_count ? intern_new() : NULL;
-
     if (fresh) {
         intern_free(n->names);
         n->names = fresh;

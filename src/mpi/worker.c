@@ -11,14 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each rank has an index of its own, inside the directory for indexes on its node. */
+/* Each rank has an index of its own, inside the directory for indexes on its node. A group that can
+ * write to that directory could replace the index; for rank 0, index_open makes it private. */
 static int choose_place(struct daemon_site *s, const struct options *o, unsigned rank, void *arg,
                         struct err *err)
 {
     struct buf path = {0};
     char *place = NULL;
     (void)arg;
+    const char *option = o->index_base && !o->index_dir ? "index-base" : "index-dir";
     int rc = place_choose(&s->roots, o, true, &place, err);
+    if (rc == 0)
+        rc = place_check_own(place, 022, option, err);
     if (rc == 0) {
         buf_printf(&path, "%s/rank-%u", place, rank);
         s->index_path = buf_steal(&path, NULL);

@@ -111,10 +111,10 @@ struct state {
  * false. */
 static void read_percentiles(const struct request *rq, struct options *o)
 {
-    static const char *const usual[] = {"0.25", "0.5", "0.75", "0.9"};
+    static const char *const default_percentiles[] = {"0.25", "0.5", "0.75", "0.9"};
     bool given = request_param(rq, "compute_percentiles")->given;
     if (o->percentiles && o->rows.percentile_count == 0) {
-        o->rows.percentiles = usual;
+        o->rows.percentiles = default_percentiles;
         o->rows.percentile_count = 4;
     } else if (given && !o->percentiles) {
         o->rows.percentile_count = 0;
@@ -145,10 +145,10 @@ static int check_options(struct request *rq, const struct options *o)
 
 static int read_options(struct request *rq, struct options *o)
 {
-    static const char *const usual[] = {"count", "sum:dur"};
+    static const char *const default_aggregates[] = {"count", "sum:dur"};
     int rc = check_options(rq, o);
     if (o->rows.group_by_count && o->rows.aggregate_count == 0) {
-        o->rows.aggregates = usual;
+        o->rows.aggregates = default_aggregates;
         o->rows.aggregate_count = 2;
     }
     o->rows.exact = o->rows.exact || o->accuracy < 0.004; /* a sketch is within 0.4 % */

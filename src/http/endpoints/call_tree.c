@@ -61,7 +61,6 @@ static int open_writer(struct request *rq, struct state *s)
                                          .offset = request_uint(rq, "offset"),
                                          .started_ns = rq->started_ns,
                                          .budget = &rq->budget};
-
     return format_call_tree_new(s->tree, &o, &s->writer);
 }
 
@@ -69,7 +68,6 @@ static int open_call_tree(struct request *rq)
 {
     struct state *s = rq->state;
     struct call_tree_options *o = &((struct options *)rq->options)->tree;
-
     o->events = rq->format == FORMAT_NDJSON || rq->format == FORMAT_PERFETTO;
     /* Every line repeats its whole call path, so the depth is limited unless the request sets
      * it. */
@@ -82,14 +80,12 @@ static int open_call_tree(struct request *rq)
 static int next_call_tree(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-
     return format_call_tree_next(s->writer, out);
 }
 
 static void close_call_tree(struct request *rq)
 {
     struct state *s = rq->state;
-
     format_call_tree_free(s->writer);
     call_tree_close(s->tree);
 }

@@ -23,8 +23,8 @@ struct judge {
     int rc;
 };
 
-__attribute__((format(printf, 4, 5))) static void add(struct judge *j, const char *level,
-                                                      const char *remedy, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void
+add_check(struct judge *j, const char *level, const char *remedy, const char *format, ...)
 {
     char *line = NULL;
     va_list args;
@@ -46,7 +46,8 @@ static void judge_directories(struct judge *j, const struct check_facts *f)
     for (size_t i = 0; i < f->directory_count; i++)
         buf_printf(&b, "%s%s", i ? ", " : "", f->directories[i]);
     if (f->directory_count > 1)
-        add(j, ok, NULL, "it serves %zu directories: %.*s", f->directory_count, (int)b.len, b.data);
+        add_check(j, ok, NULL, "it serves %zu directories: %.*s", f->directory_count, (int)b.len,
+                  b.data);
     j->rc = b.error ? -ENOMEM : j->rc;
     buf_done(&b);
 }
@@ -88,7 +89,7 @@ static void judge_ranks(struct judge *j, const struct check_facts *f)
         buf_putc(&b, ')');
     }
     if (f->rank_count)
-        add(j, ok, NULL, "it has %zu ranks: %.*s", f->rank_count, (int)b.len, b.data);
+        add_check(j, ok, NULL, "it has %zu ranks: %.*s", f->rank_count, (int)b.len, b.data);
     j->rc = b.error ? -ENOMEM : j->rc;
     buf_done(&b);
 }
@@ -98,45 +99,47 @@ static void judge_progress(struct judge *j, const struct check_facts *f)
     const struct index_progress *p = &f->progress;
     const char *host = p->store_error_host;
     if (p->store_error)
-        add(j, fail,
+        add_check(
+            j, fail,
             "free disk space for its index, or see its log; it resumes by itself when there is "
             "space",
             "it has stopped indexing: %s%s%s%s", err_text(p->store_error), host ? " (on " : "",
             host ? host : "", host ? ")" : "");
     else if (f->ready)
-        add(j, ok, NULL, "all files found are indexed");
+        add_check(j, ok, NULL, "all files found are indexed");
     else
-        add(j, warn, "dftracerctl index waits until they are indexed",
-            "it is indexing: %llu files are pending", (unsigned long long)p->files_pending);
+        add_check(j, warn, "dftracerctl index waits until they are indexed",
+                  "it is indexing: %llu files are pending", (unsigned long long)p->files_pending);
 }
 
 static void judge_files(struct judge *j, const struct check_facts *f)
 {
     const struct index_progress *p = &f->progress;
     if (p->directories_unreadable)
-        add(j, warn,
+        add_check(
+            j, warn,
             "its log names them (directory_unreadable); change their permissions, or check the "
             "file server",
             "it cannot read %llu directories: answers may lack their files",
             (unsigned long long)p->directories_unreadable);
     if (p->files_failed)
-        add(j, fail, "dftracerctl info -v lists them with the reasons",
-            "%llu files could not be indexed", (unsigned long long)p->files_failed);
+        add_check(j, fail, "dftracerctl info -v lists them with the reasons",
+                  "%llu files could not be indexed", (unsigned long long)p->files_failed);
     if (f->files_damaged)
-        add(j, warn, "dftracerctl info -v lists them with the positions",
-            "%llu files are corrupt; their readable parts are indexed",
-            (unsigned long long)f->files_damaged);
+        add_check(j, warn, "dftracerctl info -v lists them with the positions",
+                  "%llu files are corrupt; their readable parts are indexed",
+                  (unsigned long long)f->files_damaged);
     if (f->open_files > f->open_files_max / 5 * 4)
-        add(j, warn, "raise LimitNOFILE= of its unit, or use fewer connections",
-            "%llu of %llu files are open", (unsigned long long)f->open_files,
-            (unsigned long long)f->open_files_max);
+        add_check(j, warn, "raise LimitNOFILE= of its unit, or use fewer connections",
+                  "%llu of %llu files are open", (unsigned long long)f->open_files,
+                  (unsigned long long)f->open_files_max);
 }
 
 int checks_judge(const struct check_facts *f, struct arena *a, struct checks *ret)
 {
     struct judge j = {ret, a, 0};
-    add(&j, ok, NULL, "its index: %s, %llu MiB", f->index_path,
-        (unsigned long long)(f->index_bytes >> 20));
+    add_check(&j, ok, NULL, "its index: %s, %llu MiB", f->index_path,
+              (unsigned long long)(f->index_bytes >> 20));
     judge_directories(&j, f);
     judge_ranks(&j, f);
     judge_progress(&j, f);

@@ -66,7 +66,6 @@ static int read_options(struct request *rq, struct options *given)
     const struct param *workers = request_param(rq, "num_workers"),
                        *prefetch = request_param(rq, "prefetch_factor");
     struct dlio_options *o = &given->dlio;
-
     if (o->interval_ns == 0)
         return params_refuse(rq, "time_interval", "must not be 0");
     if (o->refine.patience > ITERATIONS_MAX)

@@ -27,28 +27,28 @@ static const struct param_spec own_params[] = {
 
 /* Columns of the row that is read: the thread and the times, by which its neighbours are found,
  * then the other columns of the table. */
-enum { OF_HOST, OF_PID, OF_TID, OF_TS, OF_TE, OF_OTHERS };
-static const char *const first_columns[OF_OTHERS] = {"host", "pid", "tid", "ts", "te"};
+enum { COLUMN_HOST, COLUMN_PID, COLUMN_TID, COLUMN_TS, COLUMN_TE, FIRST_COLUMNS };
+static const char *const first_columns[FIRST_COLUMNS] = {"host", "pid", "tid", "ts", "te"};
 
 /* Kinds of neighbours; each is read as a timeline with one column. */
-enum { CALLERS, PREVIOUS, NEXT, AROUND };
+enum { CALLERS, PREVIOUS, NEXT, NEAR_KINDS };
 struct near_event {
     struct timeline_event e;
     const char *file;
 };
 struct state {
-    struct query *query, *of[AROUND];
+    struct query *query, *near_queries[NEAR_KINDS];
     const char **columns;
     size_t column_count;
     struct rows *rows;
     const struct value *values;
     struct view *view;
     struct buf line, text;
-    struct timeline *around[AROUND];
+    struct timeline *near_timelines[NEAR_KINDS];
     uint64_t generation, callers_total;
-    struct value event;              /* the line without its line end */
-    struct near_event *near[AROUND]; /* NULL: none */
-    uint32_t near_count[AROUND];
+    struct value event;                  /* the line without its line end */
+    struct near_event *near[NEAR_KINDS]; /* NULL: none */
+    uint32_t near_count[NEAR_KINDS];
 };
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -56,7 +56,6 @@ struct state {
 static void write_columns(struct jw *j, const void *object)
 {
     const struct state *s = object;
-
     jw_begin(j, '{');
     for (size_t i = 0; i < s->column_count; i++)
         jw_put_value(j, s->columns[i], &s->values[i]);
@@ -103,7 +102,6 @@ static int open_object(struct request *rq, struct state *s)
     const struct param *object = request_param(rq, "object"), *id = request_param(rq, "id");
     char query[48] = "";
     uint32_t file;
-
     if (!object->set && !id->set)
         return params_refuse(rq, "object", "or `id` is required");
     if (id->set)
@@ -118,9 +116,9 @@ static int open_object(struct request *rq, struct state *s)
     return rc;
 }
 
-static bool is_first(const char *name)
+static bool is_first_column(const char *name)
 {
-    for (size_t i = 0; i < OF_OTHERS; i++)
+    for (size_t i = 0; i < FIRST_COLUMNS; i++)
         if (strcmp(first_columns[i], name) == 0)
             return true;
     return false;
@@ -128,14 +126,15 @@ static bool is_first(const char *name)
 
 static int choose_columns(struct request *rq, struct state *s)
 {
-    s->columns = arena_alloc(&rq->arena, (OF_OTHERS + query_column_count()) * sizeof *s->columns);
+    s->columns =
+        arena_alloc(&rq->arena, (FIRST_COLUMNS + query_column_count()) * sizeof *s->columns);
     if (!s->columns)
         return -ENOMEM;
-    for (size_t i = 0; i < OF_OTHERS; i++)
+    for (size_t i = 0; i < FIRST_COLUMNS; i++)
         s->columns[s->column_count++] = first_columns[i];
     for (size_t i = 0; i < query_column_count(); i++) {
         const struct query_column *c = query_column(i);
-        if (c->event && !is_first(c->name))
+        if (c->event && !is_first_column(c->name))
             s->columns[s->column_count++] = c->name;
     }
     return 0;
@@ -147,7 +146,6 @@ static int read_object(struct request *rq, struct state *s)
     struct view_options view = {.no_metadata = true, .limit = 1};
     size_t count = 0;
     int rc = rows_open(s->query, &rows, &rq->err, &s->rows);
-
     rc = rc < 0 ? rc : rows_next(s->rows, &rq->err, &s->values, &count);
     if (rc == ERR_END || (rc == 0 && count == 0))
         return err_set_param(&rq->err, ERR_NOT_FOUND, "id", "no object in the file has this id");
@@ -162,7 +160,7 @@ static int read_object(struct request *rq, struct state *s)
 static void write_thread(struct state *s)
 {
     buf_clear(&s->text);
-    for (unsigned i = OF_HOST; i <= OF_TID; i++) {
+    for (unsigned i = COLUMN_HOST; i <= COLUMN_TID; i++) {
         query_text_equals(&s->text, s->columns[i], &s->values[i]);
         buf_puts(&s->text, " and ");
     }
@@ -172,7 +170,6 @@ static void write_time(struct state *s, const char *test, __int128 ns)
 {
     struct value v = {.type = VALUE_TIME, .wide = ns};
     struct jw j;
-
     buf_puts(&s->text, test);
     jw_init(&j, &s->text, false);
     jw_value(&j, &v);
@@ -181,33 +178,31 @@ static void write_time(struct state *s, const char *test, __int128 ns)
 static int open_query(struct request *rq, struct state *s, struct query **ret)
 {
     struct selection chosen;
-
     selection_init(&chosen);
     chosen.phases = PHASE_EVENTS;
     chosen.query = (struct text){s->text.data, s->text.len};
     return s->text.error ? s->text.error : selection_open(rq, &chosen, ret);
 }
 
-static int open_around(struct request *rq, struct state *s, unsigned which, uint32_t events)
+static int open_near(struct request *rq, struct state *s, unsigned which, uint32_t events)
 {
     struct timeline_options o = {.color = "cat", .width = 1, .events = events};
-    int rc = open_query(rq, s, &s->of[which]);
-
-    return rc < 0 ? rc : timeline_open(s->of[which], &o, &rq->err, &s->around[which]);
+    int rc = open_query(rq, s, &s->near_queries[which]);
+    return rc < 0 ? rc
+                  : timeline_open(s->near_queries[which], &o, &rq->err, &s->near_timelines[which]);
 }
 
 /* Callers begin before and end after the object; one with the same begin and end is none. */
 static int open_callers(struct request *rq, struct state *s)
 {
-    __int128 ts = s->values[OF_TS].wide, te = s->values[OF_TE].wide;
-
+    __int128 ts = s->values[COLUMN_TS].wide, te = s->values[COLUMN_TE].wide;
     write_thread(s);
     write_time(s, "ts <= ", ts);
     write_time(s, " and te >= ", te);
     write_time(s, " and (ts < ", ts);
     write_time(s, " or te > ", te);
     buf_puts(&s->text, ")");
-    return open_around(rq, s, CALLERS, CALLERS_MAX);
+    return open_near(rq, s, CALLERS, CALLERS_MAX);
 }
 
 /* The longest of the objects that begin at the nearest other time. */
@@ -221,9 +216,8 @@ static int open_neighbour(struct request *rq, struct state *s, unsigned which)
     const struct value *row;
     struct value found = {.type = VALUE_NULL};
     size_t count = 0;
-
     write_thread(s);
-    write_time(s, which == NEXT ? "ts > " : "ts < ", s->values[OF_TS].wide);
+    write_time(s, which == NEXT ? "ts > " : "ts < ", s->values[COLUMN_TS].wide);
     int rc = open_query(rq, s, &q);
     rc = rc < 0 ? rc : aggregate_open(q, &o, &rq->err, &a);
     rc = rc < 0 ? rc : aggregate_next(a, 1, &rq->err, &row, &count);
@@ -235,14 +229,13 @@ static int open_neighbour(struct request *rq, struct state *s, unsigned which)
         return rc == ERR_END ? 0 : rc;
     write_thread(s);
     write_time(s, "ts == ", found.wide);
-    return open_around(rq, s, which, 1);
+    return open_near(rq, s, which, 1);
 }
 
-static int read_around(struct request *rq, struct state *s, unsigned which)
+static int read_near(struct request *rq, struct state *s, unsigned which)
 {
-    const struct timeline *t = s->around[which];
+    const struct timeline *t = s->near_timelines[which];
     uint32_t n = t ? timeline_facts(t)->events : 0;
-
     if (n)
         s->near[which] = arena_alloc(&rq->arena, n * sizeof *s->near[which]);
     for (uint32_t i = 0; s->near[which] && i < n; i++) {
@@ -256,13 +249,12 @@ static int read_around(struct request *rq, struct state *s, unsigned which)
 static int open_thread(struct request *rq, struct state *s)
 {
     int rc = open_callers(rq, s);
-
     rc = rc < 0 ? rc : open_neighbour(rq, s, PREVIOUS);
     rc = rc < 0 ? rc : open_neighbour(rq, s, NEXT);
-    for (unsigned i = 0; rc == 0 && i < AROUND; i++)
-        rc = read_around(rq, s, i);
+    for (unsigned i = 0; rc == 0 && i < NEAR_KINDS; i++)
+        rc = read_near(rq, s, i);
     if (rc == 0)
-        s->callers_total = timeline_facts(s->around[CALLERS])->objects;
+        s->callers_total = timeline_facts(s->near_timelines[CALLERS])->objects;
     return rc;
 }
 
@@ -270,7 +262,6 @@ static int open_event(struct request *rq)
 {
     struct state *s = rq->state;
     int rc = open_object(rq, s);
-
     rc = rc < 0 ? rc : choose_columns(rq, s);
     rc = rc < 0 ? rc : read_object(rq, s);
     if (rc < 0)
@@ -279,16 +270,15 @@ static int open_event(struct request *rq)
         s->line.len--;
     s->event = (struct value){.type = VALUE_JSON, .text = {s->line.data, s->line.len}};
     s->generation = snapshot_generation(rq->snapshot);
-    return s->values[OF_TS].type == VALUE_TIME ? open_thread(rq, s) : 0;
+    return s->values[COLUMN_TS].type == VALUE_TIME ? open_thread(rq, s) : 0;
 }
 
 static void close_event(struct request *rq)
 {
     struct state *s = rq->state;
-
-    for (unsigned i = 0; i < AROUND; i++) {
-        timeline_close(s->around[i]);
-        query_close(s->of[i]);
+    for (unsigned i = 0; i < NEAR_KINDS; i++) {
+        timeline_close(s->near_timelines[i]);
+        query_close(s->near_queries[i]);
     }
     view_close(s->view);
     rows_close(s->rows);

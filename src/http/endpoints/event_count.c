@@ -43,7 +43,6 @@ static int count_events(struct request *rq, struct state *s)
     const uint32_t *files;
     size_t n = query_files(rq->query, &files);
     uint64_t *counts = arena_alloc(&rq->arena, (n + 1) * sizeof *counts);
-
     s->files = arena_alloc(&rq->arena, (n + 1) * sizeof *s->files);
     if (rq->arena.error)
         return rq->arena.error;
@@ -72,7 +71,6 @@ static int open_event_count(struct request *rq)
 static int next_event_count(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-
     if (rq->format == FORMAT_JSON)
         return format_object(&event_count_type, s, rq->pretty, out);
     buf_printf(out, "%llu\n", (unsigned long long)s->events);

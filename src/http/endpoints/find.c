@@ -28,7 +28,10 @@ static const struct param_spec own_params[] = {
 
 static const char *const columns[] = {"host", "rank", "pid", "tid",  "ts",    "dur",
                                       "name", "cat",  "ph",  "file", "object"};
-enum { READ = 9, OF_TS = 4 }; /* the number of columns that are read, and the position of ts */
+enum {
+    COLUMNS_READ = 9,
+    COLUMN_TS = 4
+}; /* the number of columns that are read, and the position of ts */
 
 struct state {
     struct query *one;
@@ -43,7 +46,7 @@ struct state {
 static int open_object(struct request *rq, struct state *s, const char *file, uint64_t object,
                        uint32_t *ret_file)
 {
-    const struct rows_options o = {.columns = columns, .column_count = READ, .limit = 1};
+    const struct rows_options o = {.columns = columns, .column_count = COLUMNS_READ, .limit = 1};
     size_t count;
     int rc = selection_open_file(rq, "at_file", file, (struct text){0}, &s->one, ret_file);
     rc = rc < 0 ? rc : query_begin_at(s->one, *ret_file, object);
@@ -63,13 +66,13 @@ static void close_object(struct state *s)
 }
 
 /* Reads the time of the object at which the search begins. */
-static int read_place(struct request *rq, struct state *s, struct find_options *o)
+static int read_position(struct request *rq, struct state *s, struct find_options *o)
 {
     int rc = open_object(rq, s, request_text(rq, "at_file"), o->object, &o->file);
-    if (rc == 0 && s->values[OF_TS].type != VALUE_TIME)
+    if (rc == 0 && s->values[COLUMN_TS].type != VALUE_TIME)
         rc = err_set_param(&rq->err, ERR_PARAM, "at_object", "the object has no time");
     o->has_at = o->has_place = true;
-    o->at_ns = rc < 0 ? 0 : s->values[OF_TS].wide;
+    o->at_ns = rc < 0 ? 0 : s->values[COLUMN_TS].wide;
     close_object(s);
     return rc;
 }
@@ -79,10 +82,9 @@ static int open_find(struct request *rq)
     struct state *s = rq->state;
     struct find_options *o = rq->options;
     uint32_t file;
-
     o->has_at = request_param(rq, "at")->set;
     o->at_ns = request_param(rq, "at")->ns;
-    int rc = request_text(rq, "at_file") ? read_place(rq, s, o) : 0;
+    int rc = request_text(rq, "at_file") ? read_position(rq, s, o) : 0;
     rc = rc < 0 ? rc : query_find(rq->query, o, &s->found, &rq->err);
     if (rc < 0 || !s->found.position)
         return rc;
@@ -96,12 +98,11 @@ static int open_find(struct request *rq)
 static void write_event(struct jw *j, const void *object)
 {
     const struct state *s = object;
-
     jw_begin(j, '{');
-    for (unsigned i = 0; i < READ; i++)
+    for (unsigned i = 0; i < COLUMNS_READ; i++)
         jw_put_value(j, columns[i], &s->values[i]);
-    jw_put_str(j, columns[READ], s->file);
-    jw_put_uint(j, columns[READ + 1], s->found.object);
+    jw_put_str(j, columns[COLUMNS_READ], s->file);
+    jw_put_uint(j, columns[COLUMNS_READ + 1], s->found.object);
     jw_end(j, '}');
 }
 

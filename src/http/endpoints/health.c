@@ -58,7 +58,6 @@ static int next_readyz(struct request *rq, struct buf *out)
     struct ready r = {.counts = !rq->viewer};
     bool ends = atomic_load(&rq->http->stopping);
     char text[200];
-
     index_progress(rq->http->options->index, &r.p);
     bool ready = !ends && metrics_ready(rq->http->metrics, &r.p);
     rq->status = ready ? 200 : 503;

@@ -31,21 +31,18 @@ static int open_histogram(struct request *rq)
 {
     struct state *s = rq->state;
     const struct options *o = rq->options;
-
     return histogram_run(rq->query, o->column, o->linear ? o->bins : 0, &rq->err, &s->found);
 }
 
 static int next_histogram(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-
     return format_object(&histogram_type, s->found, rq->pretty, out);
 }
 
 static void close_histogram(struct request *rq)
 {
     struct state *s = rq->state;
-
     histogram_free(s->found);
 }
 

@@ -187,7 +187,6 @@ static int write_progress(struct request *rq, const struct index_progress *p, st
     struct index_rank_progress *ranks = NULL;
     size_t count = 0;
     int rc = rq->viewer ? 0 : index_rank_progress(rq->http->options->index, &ranks, &count);
-
     if (rc < 0)
         return rc;
     progress_report(rq, p, &r);

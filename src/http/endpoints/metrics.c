@@ -225,7 +225,6 @@ static void write_ranks(struct index *ix, struct buf *out)
     };
     struct index_rank_progress *ranks = NULL;
     size_t count = 0;
-
     if (index_rank_progress(ix, &ranks, &count) < 0)
         return;
     for (size_t i = 0; count && i < sizeof families / sizeof *families; i++)

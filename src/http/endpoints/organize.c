@@ -33,7 +33,6 @@ static int read_groups(struct request *rq, struct organize_options *o)
 {
     const struct param *p = request_param(rq, "groups");
     struct organize_group *groups = arena_alloc(&rq->arena, (p->count + 1) * sizeof *groups);
-
     if (!groups)
         return -ENOMEM;
     for (size_t i = 0; i < p->count; i++) {
@@ -54,7 +53,6 @@ static int open_organize(struct request *rq)
 {
     struct state *s = rq->state;
     struct organize_options *o = rq->options;
-
     int rc = selection_read(rq, &s->chosen);
     rc = rc < 0 ? rc : rewriting_level(rq, &o->level);
     rc = rc < 0 ? rc : read_groups(rq, o);
@@ -71,14 +69,12 @@ static int open_organize(struct request *rq)
 static int next_organize(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-
     return rewriting_next(rq, &s->rewriting, out);
 }
 
 static void close_organize(struct request *rq)
 {
     struct state *s = rq->state;
-
     rewriting_close(&s->rewriting);
 }
 

@@ -17,7 +17,6 @@ struct state {
 static int open_processes(struct request *rq)
 {
     struct state *s = rq->state;
-
     int rc = processes_run(rq->query, &rq->err, &s->list);
     if (rc < 0)
         return rc;
@@ -31,14 +30,12 @@ static int open_processes(struct request *rq)
 static int next_processes(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-
     return format_processes_next(s->writer, out);
 }
 
 static void close_processes(struct request *rq)
 {
     struct state *s = rq->state;
-
     format_processes_free(s->writer);
     processes_free(s->list);
 }

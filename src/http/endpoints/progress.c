@@ -24,7 +24,6 @@ static void write_event(const struct request *rq, const struct index_progress *p
 {
     struct progress_report r;
     struct jw j;
-
     progress_report(rq, p, &r);
     buf_puts(out, "event: progress\ndata: ");
     jw_init(&j, out, false);
@@ -40,7 +39,6 @@ static void write_event(const struct request *rq, const struct index_progress *p
 static void read_progress(const struct request *rq, struct index_progress *ret)
 {
     struct index *ix = rq->http->options->index;
-
     index_progress(ix, ret);
     if (rq->viewer)
         progress_count(ix, rq->snapshot, NULL, snapshot_file_count(rq->snapshot), ret);
@@ -49,7 +47,6 @@ static void read_progress(const struct request *rq, struct index_progress *ret)
 static int next_progress(struct request *rq, struct buf *out)
 {
     struct index_progress p;
-
     request_repin(rq);
     read_progress(rq, &p);
     bool last =

@@ -133,7 +133,6 @@ static int open_read(struct request *rq)
 static int next_read(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-
     return s->range ? text_range_next(s->range, out, &rq->err)
                     : format_object(&read_check_type, s, rq->pretty, out);
 }

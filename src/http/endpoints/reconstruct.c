@@ -29,7 +29,6 @@ struct state {
 static int open_dir(struct request *rq, struct state *s)
 {
     const char *dir = request_text(rq, "dir");
-
     if (!dir || !*dir)
         return params_refuse(rq, "dir", "must name a directory written by /organize");
     /* The output contains lines of files that the viewer may not read. */
@@ -52,7 +51,6 @@ static int open_dir(struct request *rq, struct state *s)
 static int open_input(struct request *rq, struct state *s)
 {
     const struct param *dir = request_param(rq, "dir");
-
     if (!rq->upload)
         return open_dir(rq, s);
     if (dir->set)
@@ -65,7 +63,6 @@ static int open_reconstruct(struct request *rq)
 {
     struct reconstruct_options *o = rq->options;
     struct state *s = rq->state;
-
     s->dir = -1;
     int rc = open_input(rq, s);
     o->archive = s->archive;
@@ -84,14 +81,12 @@ static int open_reconstruct(struct request *rq)
 static int next_reconstruct(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-
     return rewriting_next(rq, &s->rewriting, out);
 }
 
 static void close_reconstruct(struct request *rq)
 {
     struct state *s = rq->state;
-
     rewriting_close(&s->rewriting);
     archive_free(s->archive);
     if (s->dir >= 0)

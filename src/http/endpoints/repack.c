@@ -76,7 +76,7 @@ static int check_name(struct request *rq, const char *param, size_t most)
 
 /* The name of a single file must end with `.pfw`; the names of several files get a number and that
  * suffix. */
-static int check_names(struct request *rq, struct repack_options *o)
+static int read_output_options(struct request *rq, struct repack_options *o)
 {
     bool merge = o->kind == REPACK_MERGE;
     int rc = check_name(rq, merge ? "name" : "app_name", merge ? 240 : 200);
@@ -90,7 +90,7 @@ static int check_names(struct request *rq, struct repack_options *o)
 }
 
 /* Selects the same files by name, without the plain ones. */
-static int leave_out_plain(struct request *rq, struct state *s)
+static int drop_uncompressed(struct request *rq, struct state *s)
 {
     const uint32_t *files;
     size_t n = query_files(s->query, &files), kept = 0;
@@ -132,7 +132,7 @@ static int choose_files(struct request *rq, struct state *s, enum repack_kind ki
     if (rc == 0)
         rc = selection_open(rq, &s->chosen, &s->query);
     if (rc == 0 && kind == REPACK_MERGE && request_flag(rq, "gzip_only"))
-        rc = leave_out_plain(rq, s);
+        rc = drop_uncompressed(rq, s);
     return rc;
 }
 
@@ -155,7 +155,7 @@ static int open_repack(struct request *rq, enum repack_kind kind)
     struct state *s = rq->state;
     struct repack_options *o = rq->options;
     o->kind = kind;
-    int rc = kind == REPACK_PGZIP ? 0 : check_names(rq, o);
+    int rc = kind == REPACK_PGZIP ? 0 : read_output_options(rq, o);
     if (rc == 0)
         rc = choose_files(rq, s, kind);
     if (rc == 0 && kind == REPACK_PGZIP && rq->format == FORMAT_PFW)

@@ -117,7 +117,6 @@ static int open_requests(struct request *rq)
 static int next_requests(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-
     if (rq->format == FORMAT_JSON)
         return format_object(&requests_type, s, rq->pretty, out);
     int rc = format_list(rq->format, &row_type, s->rows, s->count, out);

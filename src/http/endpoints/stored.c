@@ -37,7 +37,6 @@ struct state {
 static struct value time_left(const void *object)
 {
     const struct stored_query *q = object;
-
     return (struct value){.type = VALUE_INT, .i = (q->until_ns - clock_mono_ns()) / 1000000000};
 }
 
@@ -45,7 +44,6 @@ static void write_url(struct jw *j, const void *object)
 {
     const struct stored_query *q = object;
     char path[NAME_MAX_LENGTH + 48];
-
     snprintf(path, sizeof path, "/q/%s/%s", q->id, q->name);
     jw_str(j, path);
 }
@@ -54,7 +52,6 @@ static void write_open(struct jw *j, const void *object)
 {
     const struct stored_query *q = object;
     char path[48];
-
     snprintf(path, sizeof path, "/open/%s", q->id);
     jw_str(j, path);
 }
@@ -79,8 +76,8 @@ static const struct member list_members[] = {
 static const struct object_type list_type = {NULL, MEMBERS(list_members)};
 #undef OBJECT
 
-static const struct object_type *const either[] = {&query_type, &list_type, NULL};
-static const struct object_type answer_type = {.name = "StoredQueries", .refers = either};
+static const struct object_type *const answers[] = {&query_type, &list_type, NULL};
+static const struct object_type answer_type = {.name = "StoredQueries", .refers = answers};
 
 /* ---- the query of a POST --------------------------------------------------------------------- */
 
@@ -185,7 +182,6 @@ static int open_store(struct request *rq)
 static int next_store(struct request *rq, struct buf *out)
 {
     const struct state *s = rq->state;
-
     return rq->post ? format_object(&query_type, s->queries, rq->pretty, out)
                     : format_object(&list_type, s, rq->pretty, out);
 }

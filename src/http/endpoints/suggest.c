@@ -81,7 +81,6 @@ static int narrow_selection(struct request *rq, struct selection *chosen)
 {
     struct text prefix = text_of(request_text(rq, "prefix"));
     struct buf pattern = {0}, filter = {0};
-
     if (!prefix.len)
         return 0;
     write_pattern(&pattern, prefix);
@@ -100,7 +99,6 @@ static int check_column(struct request *rq, const char *column)
 {
     const struct query_column *known = query_column_find(text_of(column));
     const char *path = NULL;
-
     if (known && known->derived)
         return 0;
     int rc = query_stored_path(text_of(column), &rq->arena, &path);
@@ -115,7 +113,6 @@ static int check_column(struct request *rq, const char *column)
 static int open_narrowed(struct request *rq, struct state *s, const struct selection *chosen)
 {
     int rc = selection_open(rq, chosen, &s->query);
-
     if (rc != ERR_QUERY_SYNTAX)
         return rc;
     err_done(&rq->err);
@@ -128,7 +125,6 @@ static int read_values(struct request *rq, struct state *s)
     const struct value *rows;
     size_t count;
     int rc;
-
     while ((rc = aggregate_next(s->aggregate, 256, &rq->err, &rows, &count)) == 0) {
         for (size_t i = 0; i < count; i++) {
             struct suggestion *v = &s->values[s->count++];
@@ -152,7 +148,6 @@ static int open_values(struct request *rq, struct state *s, struct selection *ch
                                   .sort_count = 1,
                                   .limit = s->limit};
     int rc = check_column(rq, column[0]);
-
     if (rc == 0) { /* report errors of the request's own filter before it is extended */
         rc = selection_open(rq, chosen, &s->query);
         query_close(s->query);
@@ -179,7 +174,6 @@ static bool begins_with(struct text t, struct text prefix)
 static bool matches_prefix(struct text path, struct text prefix)
 {
     struct text args = TEXT("args.");
-
     if (begins_with(path, prefix))
         return true;
     return begins_with(path, args) &&
@@ -194,7 +188,6 @@ static void add_name(struct state *s, struct text path, const char *type, struct
 static int compare_values(const void *a, const void *b)
 {
     const struct suggestion *one = a, *other = b;
-
     return value_cmp(&one->value, &other->value);
 }
 
@@ -221,7 +214,6 @@ static int open_suggest(struct request *rq)
 {
     struct state *s = rq->state;
     struct selection chosen;
-
     s->limit = request_uint(rq, "limit");
     s->column = request_text(rq, "column");
     s->values = arena_alloc(&rq->arena, (s->limit + query_column_count()) * sizeof *s->values);
@@ -240,7 +232,6 @@ static int open_suggest(struct request *rq)
 static void close_suggest(struct request *rq)
 {
     struct state *s = rq->state;
-
     aggregate_close(s->aggregate);
     schema_free(s->schema);
     query_close(s->query);

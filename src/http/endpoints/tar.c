@@ -80,7 +80,6 @@ static const void *read_archive(const void *object, size_t i)
 {
     const struct state *s = object;
     const struct index_file *a = archive_at(s, i);
-
     *s->archive = (struct archive){
         .file = *a,
         .state = index_file_state(a),
@@ -99,14 +98,12 @@ static const char *const archive_formats[] = {"tar.gz", "tar", NULL};
 static struct value kind_of(const void *object)
 {
     const struct index_member *m = object;
-
     return member_string(trace_tar_kind_name((enum trace_tar_kind)m->kind));
 }
 
 static struct value skip_of(const void *object)
 {
     const struct index_member *m = object;
-
     return member_string(index_skip_name((enum index_skip)m->skip));
 }
 

@@ -142,7 +142,6 @@ static const void *lane_at(const void *object, size_t i)
 {
     const struct state *s = object;
     struct lane *l = s->lane;
-
     l->number = s->first + i;
     l->sums = timeline_lanes(s->timeline)[l->number];
     join_cells(s->cells, timeline_cells(s->timeline, l->number, s->cells), &l->cells);
@@ -158,7 +157,6 @@ static const void *slices_at(const void *object, size_t i)
 {
     const struct lane *l = object;
     struct slices *s = l->slices;
-
     if (i < s->end)
         return NULL;
     for (s->count = 0; s->end < l->slice_count; s->end++, s->count++) {
@@ -190,7 +188,6 @@ static const struct object_type lane_type = {NULL, MEMBERS(lane_members)};
 static struct value others(const void *object)
 {
     const struct timeline_color *c = object;
-
     return (struct value){.type = c->others ? VALUE_UINT : VALUE_NULL, .u = c->others};
 }
 
@@ -220,7 +217,6 @@ static const void *event_at(const void *object, size_t i)
 {
     const struct state *s = object;
     const struct timeline_event *e = &timeline_events(s->timeline)[i];
-
     if (e->lane < s->first || e->lane - s->first >= s->lane_count)
         return NULL;
     *s->event = (struct event){*e, snapshot_file(s->snapshot, e->file)->name};
@@ -285,7 +281,6 @@ static void read_options(struct request *rq, struct timeline_options *o)
 {
     static const char *const thread[] = {"host", "pid", "tid"};
     const struct selection *chosen = &rq->chosen;
-
     if (!request_param(rq, "group_by")->set) {
         o->group_by = thread;
         o->group_by_count = 3;
@@ -303,7 +298,6 @@ static int make_lane(struct request *rq, struct state *s)
     const struct timeline_facts *f = &s->facts;
     struct lane *l = s->lane = arena_alloc(&rq->arena, sizeof(*l));
     struct slices *slices = arena_alloc(&rq->arena, sizeof(*slices));
-
     s->cells = arena_alloc(&rq->arena, (f->columns + 1) * sizeof(*s->cells));
     s->event = arena_alloc(&rq->arena, sizeof(*s->event));
     s->files = arena_alloc(&rq->arena, (f->slice_files + 1) * sizeof(*s->files));
@@ -324,7 +318,6 @@ static int fill_state(struct request *rq, struct state *s)
 {
     const struct timeline_facts *f = timeline_facts(s->timeline);
     uint64_t limit = request_limit(rq), offset = request_uint(rq, "offset");
-
     s->facts = *f;
     s->has_window = f->columns > 0;
     s->events_complete = f->events == f->objects;
@@ -347,7 +340,6 @@ static int open_timeline(struct request *rq)
 {
     struct state *s = rq->state;
     struct timeline_options *o = rq->options;
-
     read_options(rq, o);
     s->group_by = o->group_by;
     s->group_by_count = o->group_by_count;
@@ -364,14 +356,12 @@ static int open_timeline(struct request *rq)
 static int next_timeline(struct request *rq, struct buf *out)
 {
     struct state *s = rq->state;
-
     return document_next(&s->document, out);
 }
 
 static void close_timeline(struct request *rq)
 {
     struct state *s = rq->state;
-
     timeline_close(s->timeline);
 }
 

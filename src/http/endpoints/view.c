@@ -306,7 +306,6 @@ static int next_count(struct request *rq, struct state *s, struct buf *out)
 static void write_summary(struct request *rq, struct state *s, struct buf *out)
 {
     struct query_counters c;
-
     query_counters(s->query, &c);
     struct view_summary summary = {
         .rows = s->mode == MODE_COUNT  ? 1

@@ -69,7 +69,6 @@ void progress_report(const struct request *rq, const struct index_progress *p,
 {
     const struct metrics *m = rq->viewer || !p->files_pending ? NULL : rq->http->metrics;
     double rate = m ? rate_bytes_per_s(&m->rate) : -1;
-
     *ret = (struct progress_report){.state = state_name(p),
                                     .p = *p,
                                     .bytes_per_s = rate >= 0 ? rate : NAN,

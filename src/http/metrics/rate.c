@@ -29,9 +29,9 @@ void rate_sample(struct rate *r, const struct index_progress *p, int64_t now_ns)
 void rate_tick(struct rate *r, struct index *ix, int64_t now_ns)
 {
     struct index_progress p;
-    if (now_ns - r->looked_ns < RATE_SAMPLE_NS)
+    if (now_ns - r->sampled_ns < RATE_SAMPLE_NS)
         return;
-    r->looked_ns = now_ns;
+    r->sampled_ns = now_ns;
     index_progress(ix, &p);
     rate_sample(r, &p, now_ns);
 }

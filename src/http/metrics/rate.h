@@ -15,7 +15,7 @@ struct rate {
         uint64_t bytes;
     } samples[RATE_SAMPLES]; /* a ring buffer */
     unsigned count, next;
-    int64_t looked_ns;
+    int64_t sampled_ns;
     uint64_t last_done, total;  /* bytes_done at the last sample; all bytes ever done */
     _Atomic double bytes_per_s; /* over the samples, if `measured` */
     atomic_bool measured;

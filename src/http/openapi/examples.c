@@ -224,7 +224,6 @@ static const struct {
 static struct special special_of(const struct endpoint *e, const struct param_spec *p)
 {
     struct special found = {.json = p->example, .with = p->example_with};
-
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
         const struct special *s = &specials[i];
         if (strcmp(s->path, e->path) != 0 || strcmp(s->name, p->name) != 0)

@@ -297,7 +297,6 @@ static void write_value_type(struct jw *j, const char *type)
 static void write_columns(struct jw *j)
 {
     static const char *const units[] = {[UNIT_US] = "us", [UNIT_BYTES] = "bytes"};
-
     openapi_begin(j, "Columns", '{');
     jw_put_str(j, "type", "object");
     jw_put_str(j, "description",

@@ -40,7 +40,6 @@ static void add_type(struct types *t, const struct object_type *type)
 void openapi_write_types(struct jw *j, const struct endpoint *const *endpoints)
 {
     struct types t = {.count = 0};
-
     add_type(&t, &row_type);
     add_type(&t, &problem_type);
     add_type(&t, &error_line_type);

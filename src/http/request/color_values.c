@@ -31,7 +31,6 @@ static int read_value(struct request *rq, const json_t *v, struct value *ret)
 static int read_values(struct request *rq, const json_t *list, struct timeline_options *o)
 {
     size_t count = json_array_size(list);
-
     if (!json_is_array(list) || count > TIMELINE_COLORS_MAX)
         return refuse_values(rq);
     struct value *values = arena_alloc(&rq->arena, (count + 1) * sizeof(*values));
@@ -48,7 +47,6 @@ int color_values_read(struct request *rq, struct timeline_options *o)
     const struct param *p = request_param(rq, "color_values");
     char why[JSON_ERROR_TEXT_LENGTH];
     json_t *list;
-
     if (!p->set)
         return 0;
     int rc = params_parse_json(p->text, JSON_ALLOW_NUL, &list, why, sizeof why);

@@ -130,7 +130,6 @@ static void write_problem(struct buf *out, const struct object_type *type, struc
                           const struct err *err)
 {
     struct buf detail = {0};
-
     put_detail(&detail, err, p->detail || err ? p->detail : "");
     buf_putc(&detail, '\0');
     if (!detail.error)
@@ -157,7 +156,6 @@ void problem_write(struct buf *out, int status, const struct err *err, const cha
                         .status = status,
                         .detail = detail,
                         .request_id = request_id};
-
     write_problem(out, &problem_type, &p, err);
 }
 
@@ -165,6 +163,5 @@ void problem_in_band(struct buf *out, const struct err *err, int code, const cha
 {
     struct err fallback = {.code = code};
     struct problem p = {.request_id = request_id};
-
     write_problem(out, &error_line_type, &p, err->code ? err : &fallback);
 }

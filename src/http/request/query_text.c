@@ -21,7 +21,6 @@ void query_text_string(struct buf *out, struct text t)
 void query_text_equals(struct buf *out, const char *path, const struct value *v)
 {
     struct jw j;
-
     buf_puts(out, path);
     if (v->type == VALUE_NULL) {
         buf_puts(out, " IS NULL");

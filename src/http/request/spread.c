@@ -18,7 +18,6 @@ static void put_param(struct buf *out, bool *first, const char *name, const char
 static bool is_kept_here(const char *name)
 {
     static const char *const names[] = {"wait", "timeout", "strict", "format"};
-
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -29,7 +28,6 @@ static bool is_kept_here(const char *name)
 static void put_target(const struct request *rq, struct buf *out)
 {
     bool first = true;
-
     buf_puts(out, rq->endpoint->path);
     for (size_t i = 0; i < rq->param_count; i++) {
         const struct param *p = &rq->params[i];
@@ -47,7 +45,6 @@ static void put_target(const struct request *rq, struct buf *out)
 int request_spread(struct request *rq)
 {
     struct buf target = {0};
-
     if (rq->far || !rq->http->env.index || index_rank_count(rq->http->env.index) < 2 ||
         rq->upload || rq->stored || rq->own_format || rq->endpoint->changes)
         return 0;
@@ -74,7 +71,6 @@ void request_spread_done(struct request *rq)
 struct query_env request_env(const struct request *rq)
 {
     struct query_env env = rq->http->env;
-
     env.far = rq->far;
     return env;
 }

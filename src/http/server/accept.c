@@ -64,7 +64,6 @@ void accept_count(struct io_thread *c, bool local, bool begins)
 static unsigned count_handed(struct http *h)
 {
     unsigned sum = 0;
-
     pthread_mutex_lock(&h->connections_lock);
     for (const struct io_thread *c = h->io_threads; c < h->io_threads + h->io_thread_count; c++)
         sum += c->handed[false] + c->handed[true];

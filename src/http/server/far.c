@@ -59,7 +59,6 @@ static void add_scan(struct http_far *scans, struct scan *scan)
 static void remove_scan(struct http_far *scans, struct scan *scan)
 {
     struct scan **at = &scans->first;
-
     while (*at != scan)
         at = &(*at)->next;
     *at = scan->next;
@@ -69,7 +68,6 @@ static void remove_scan(struct http_far *scans, struct scan *scan)
 static struct scan *find_scan(const struct http_far *scans, uint64_t number)
 {
     struct scan *s = scans->first;
-
     while (s && s->number != number)
         s = s->next;
     return s;
@@ -81,7 +79,6 @@ static struct scan *remove_idle(struct http_far *scans)
 {
     int64_t before = clock_mono_ns() - STREAM_IDLE_NS;
     struct scan *oldest = NULL;
-
     for (struct scan *s = scans->first; s; s = s->next)
         if (s->is_stream && !s->users && (!oldest || s->used_ns < oldest->used_ns))
             oldest = s;
@@ -137,7 +134,6 @@ static bool close_idle_streams(struct http_far *scans)
 {
     struct scan *idle;
     bool room;
-
     do {
         pthread_mutex_lock(&scans->lock);
         idle = remove_idle(scans);
@@ -153,7 +149,6 @@ static int stream_begin(struct http_far *scans, struct scan *scan,
                         const struct http_call_options *o, struct err *err)
 {
     int rc = http_call_new(scans->runner, o, err, &scan->call);
-
     if (rc < 0)
         return rc;
     scan->is_stream = scan->opening = true;
@@ -175,7 +170,6 @@ static int stream_open(struct http_far *scans, struct snapshot *s, const struct 
 {
     struct scan *scan = close_idle_streams(scans) ? calloc(1, sizeof *scan) : NULL;
     struct err err = {0};
-
     if (!scan)
         return -ENOMEM;
     scan->number = far->number;
@@ -199,7 +193,6 @@ static int answer_stream(struct http_far *scans, struct snapshot *s, const struc
 {
     struct scan *scan = NULL;
     int rc = stream_acquire(scans, far->number, &scan);
-
     if (rc == ERR_NOT_FOUND)
         rc = !s ? -ESRCH : far->request.len ? stream_open(scans, s, far, o, &scan) : ERR_NOT_FOUND;
     if (rc < 0)
@@ -215,7 +208,6 @@ static int run_scan(struct http_far *scans, const struct http_call_options *o, s
 {
     struct scan scan = {.number = o->far->number};
     int rc = http_call_new(scans->runner, o, err, &scan.call);
-
     if (rc < 0)
         return rc;
     pthread_mutex_lock(&scans->lock);
@@ -234,7 +226,6 @@ static int answer_scan(struct http_far *scans, struct snapshot *s, struct query_
                        struct http_call_options *o, struct buf *answer)
 {
     struct err err = {0};
-
     if (!s)
         return -ESRCH;
     far->answer = answer;
@@ -252,7 +243,6 @@ static void on_stop(void *arg, uint64_t number)
 {
     struct http_far *scans = arg;
     struct scan *idle = NULL;
-
     pthread_mutex_lock(&scans->lock);
     struct scan *s = find_scan(scans, number);
     if (s && (s->users || !s->is_stream)) {
@@ -274,7 +264,6 @@ static int on_request(void *arg, struct snapshot *s, struct text request, struct
     int rc = query_far_read(request, &far, &time_ns);
     struct text path = rc == 0 && far.request.len ? far.request : TEXT("");
     char *target = strndup(path.ptr, path.len);
-
     rc = rc < 0 ? rc : target ? 0 : -ENOMEM;
     struct http_call_options o = {.target = target,
                                   .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0};
@@ -288,7 +277,6 @@ static int on_request(void *arg, struct snapshot *s, struct text request, struct
 int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret)
 {
     struct http_far *scans = calloc(1, sizeof *scans);
-
     if (!scans)
         return -ENOMEM;
     scans->runner = r;

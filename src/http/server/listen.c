@@ -126,7 +126,7 @@ static int resolve_address(const struct http_options *o, const char *address, in
     return 0;
 }
 
-int http_may_listen(const struct http_options *o, struct err *err)
+int http_check_listeners(const struct http_options *o, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < o->bind_count && !o->no_tcp && rc == 0; i++) {

@@ -37,7 +37,6 @@ struct http_call {
 static int runner_init(struct http_runner *r, const struct http_options *o)
 {
     unsigned workers = o->workers ? o->workers : cpu_count();
-
     r->options = *o;
     context_fill_limits(&r->options.limits, workers);
     pthread_mutex_init(&r->lock, NULL);
@@ -54,7 +53,6 @@ int http_runner_new(const struct http_options *options, struct err *err, struct 
 {
     struct http_runner *r = calloc(1, sizeof *r);
     int rc = r ? runner_init(r, options) : -ENOMEM;
-
     if (rc == 0)
         return *ret = r, 0;
     http_runner_free(r);
@@ -93,7 +91,6 @@ static void wait_for_change(struct http_runner *r, uint64_t seen)
 {
     int64_t until = clock_mono_ns() + CHECK_MS * 1000000ll;
     int rc = 0;
-
     pthread_mutex_lock(&r->lock);
     while (r->changes == seen && rc == 0)
         rc = clock_cond_wait(&r->changed, &r->lock, until);
@@ -116,7 +113,6 @@ static int find_endpoint(struct http_call *c)
     struct request *rq = &c->rq;
     char why[200];
     struct text path = {c->target, strcspn(c->target, "?")};
-
     rq->endpoint = router_find(rq->http->endpoints, path);
     if (rq->endpoint && (rq->endpoint->immediate || rq->endpoint->apart))
         return err_set(&rq->err, ERR_NOT_FOUND, "%s requires a daemon", rq->endpoint->path);
@@ -131,7 +127,6 @@ static int call_init(struct http_call *c, const struct http_call_options *o)
 {
     struct request *rq = &c->rq;
     const struct http_limits *limits = &c->runner->options.limits;
-
     rq->http = &c->runner->context;
     rq->status = 200;
     rq->post = true; /* accept parameters of both methods */
@@ -152,7 +147,6 @@ int http_call_new(struct http_runner *r, const struct http_call_options *options
                   struct http_call **ret)
 {
     struct http_call *c = calloc(1, sizeof *c);
-
     if (!c)
         return err_set(err, -ENOMEM, "out of memory");
     c->runner = r;
@@ -186,7 +180,6 @@ void http_call_cancel(struct http_call *c, int code)
 static bool has_to_wait(const struct request *rq)
 {
     const char *wait = request_text(rq, "wait");
-
     return wait && strcmp(wait, "no") != 0;
 }
 
@@ -194,7 +187,6 @@ static int check_indexing(struct request *rq)
 {
     int stopped = index_store_error(rq->http->options->index);
     char why[READINESS_TEXT];
-
     if (stopped == 0)
         return budget_check(&rq->budget);
     readiness_stopped(stopped, why, sizeof why);
@@ -206,7 +198,6 @@ static int pin_ready(struct http_call *c)
 {
     struct request *rq = &c->rq;
     int rc = 0;
-
     while (rc == 0) {
         uint64_t seen = count_changes(c->runner);
         rq->snapshot = index_snapshot(rq->http->options->index);
@@ -234,7 +225,6 @@ static int run_steps(struct request *rq, http_piece *piece, void *arg)
 {
     struct buf out = {0};
     int rc = budget_check(&rq->budget);
-
     rc = rc < 0 ? rc : steps_open(rq);
     while (rc >= 0) {
         rc = steps_run(rq, STEP_BYTES, &out);
@@ -251,7 +241,6 @@ static int run_steps(struct request *rq, http_piece *piece, void *arg)
 int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err *err)
 {
     int rc = pin_snapshot(c);
-
     rc = rc < 0 ? rc : run_steps(&c->rq, piece, arg);
     return rc < 0 ? move_error(&c->rq, rc, err) : 0;
 }
@@ -259,7 +248,6 @@ int http_call_run(struct http_call *c, http_piece *piece, void *arg, struct err 
 int http_call_open(struct http_call *c, struct err *err)
 {
     int rc = pin_snapshot(c);
-
     rc = rc < 0 ? rc : steps_open(&c->rq);
     return rc < 0 ? move_error(&c->rq, rc, err) : 0;
 }

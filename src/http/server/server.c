@@ -171,7 +171,6 @@ int64_t http_silence_ns(const struct http *h)
 static bool has_active_clients(struct http *h)
 {
     bool any = exchanges_any(&h->exchanges, NULL);
-
     for (size_t i = 0; i < h->listeners && !any; i++) {
         struct pollfd p = {.fd = h->fds[i], .events = POLLIN};
         any = poll(&p, 1, 0) > 0;
@@ -187,7 +186,6 @@ void http_finish(struct http *h, int max_ms)
 {
     enum { STEP_MS = 5, QUIET = 4 }; /* an accept in progress is not seen for a moment */
     int quiet = 0;
-
     for (int ms = 0; ms < max_ms && quiet < QUIET; ms += STEP_MS) {
         quiet = has_active_clients(h) ? 0 : quiet + 1;
         usleep(STEP_MS * 1000);

@@ -155,7 +155,7 @@ static void tick_sites(struct http *h, int64_t now_ns)
 static void *tick_loop(void *arg)
 {
     struct http *h = arg;
-    int64_t ticked_ns = 0, looked_ns = 0;
+    int64_t ticked_ns = 0, checked_ns = 0;
     pulse_own(&h->tick_pulse);
     pthread_mutex_lock(&h->tick_lock);
     while (wait_for_tick(h, ticked_ns)) {
@@ -165,10 +165,10 @@ static void *tick_loop(void *arg)
         pulse_beat_at(ticked_ns);
         tick(h);
         tick_sites(h, ticked_ns);
-        if (ticked_ns - looked_ns > DEAD_NS) {
+        if (ticked_ns - checked_ns > DEAD_NS) {
             cut_dead_connections(h);
             trim_memory(h);
-            looked_ns = ticked_ns;
+            checked_ns = ticked_ns;
         }
         pthread_mutex_lock(&h->tick_lock);
     }
