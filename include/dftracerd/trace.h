@@ -318,6 +318,8 @@ enum {
  * event. Values of paths longer than 4,096 bytes are dropped. */
 #define TRACE_FIELDS_MAX 4096
 #define TRACE_FIELD_OTHER 0xFFFF
+/* Appends a text as it is in such values: quoted, with control characters as \u00xx. */
+void trace_put_other_text(struct buf *out, struct text t);
 
 struct trace_event {
     enum trace_class class;

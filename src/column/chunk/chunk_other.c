@@ -17,7 +17,7 @@ static void put_json_value(struct buf *out, const struct trace_value *v)
         buf_puts(out, v->i ? "true" : "false");
         break;
     case TRACE_TEXT:
-        buf_json_text(out, (struct text){v->ptr, v->len});
+        trace_put_other_text(out, (struct text){v->ptr, v->len});
         break;
     default:
         buf_append(out, v->ptr, v->len);
@@ -30,7 +30,7 @@ int build_other(struct chunk_builder *b, const struct trace_value *v)
     if (v->field == TRACE_FIELD_OTHER) {
         buf_append(&b->other, v->ptr, v->len);
     } else {
-        buf_json_text(&b->other, trace_field_path(b->scanner, v->field));
+        trace_put_other_text(&b->other, trace_field_path(b->scanner, v->field));
         buf_putc(&b->other, ':');
         put_json_value(&b->other, v);
     }

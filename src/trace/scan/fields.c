@@ -288,6 +288,21 @@ bool fields_prepare(struct trace_scanner *s, struct scan_node *node)
     return true;
 }
 
+void trace_put_other_text(struct buf *out, struct text t)
+{
+    buf_putc(out, '"');
+    for (size_t i = 0; i < t.len; i++) {
+        unsigned char c = (unsigned char)t.ptr[i];
+        if (c == '"' || c == '\\')
+            buf_putc(out, '\\');
+        if (c < 0x20)
+            buf_printf(out, "\\u%04x", c);
+        else
+            buf_putc(out, (char)c);
+    }
+    buf_putc(out, '"');
+}
+
 void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t, bool quote)
 {
     s->notable = false;
@@ -297,10 +312,10 @@ void fields_other(struct trace_scanner *s, struct scan_node *node, struct text t
     if (s->error)
         return;
     buf_clear(&s->json);
-    buf_json_text(&s->json, path);
+    trace_put_other_text(&s->json, path);
     buf_putc(&s->json, ':');
     if (quote)
-        buf_json_text(&s->json, t);
+        trace_put_other_text(&s->json, t);
     else
         buf_text(&s->json, t);
     s->error = s->json.error;
