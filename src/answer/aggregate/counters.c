@@ -59,8 +59,8 @@ static bool scale_exactly(double value, int64_t factor, int64_t *ret)
     if (!(fabs(value) < 0x1p63))
         return false;
     __float128 product = (__float128)value * factor;
-    __float128 most = 9223372036854775807.0Q;
-    if (product > most || product < -most)
+    __float128 max = 9223372036854775807.0Q;
+    if (product > max || product < -max)
         return false;
     int64_t whole = (int64_t)product; /* towards 0 */
     __float128 rest = product - whole;

@@ -175,7 +175,7 @@ int plan_system_columns(struct aggregate_plan *p, const bool *used);
 
 /* Scans for the first and the last ts of the selected rows, in ns; `ends`: the last ts or te. Both
  * are 0 if no row has a ts. */
-int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __int128 *ret_most,
+int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_first, __int128 *ret_last,
               struct err *err);
 
 /* parts.c: translate_keys of struct grouping: replaces keys by parts of their texts. */

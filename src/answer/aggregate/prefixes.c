@@ -123,10 +123,10 @@ static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t
     enum { INTERVALS = 1024, SHORTER = 32 }; /* at first; each next interval is so much shorter */
     const __int128 unit = (int)key == p->bucket_key && p->interval_ns > 0 ? p->interval_ns : 1;
     const struct source *time;
-    __int128 least, most;
-    int rc = plan_span(p, false, &least, &most, err);
+    __int128 first, last;
+    int rc = plan_span(p, false, &first, &last, err);
 
-    for (__int128 units = (most - least) / unit / INTERVALS + 1; rc == 0; units /= SHORTER) {
+    for (__int128 units = (last - first) / unit / INTERVALS + 1; rc == 0; units /= SHORTER) {
         rc = query_source_bucket(p->query, (units ? units : 1) * unit, p->origin_ns, &time);
         rc = rc < 0 ? rc : prefixes_refine(p, key + 1, time, rows, err, x);
         if (rc == 0 && units <= 1)

@@ -170,13 +170,13 @@ int plan_grouping(struct aggregate_plan *p)
                                              .chunk_begin = chunk_begin,
                                              .chunk_end = chunk_end,
                                              .batch = batch_add};
-    size_t most = p->measures.count + p->keep_count + 2;
-    struct acc_spec *accs = arena_alloc(p->arena, SETS * most * sizeof(*accs));
+    size_t max = p->measures.count + p->keep_count + 2;
+    struct acc_spec *accs = arena_alloc(p->arena, SETS * max * sizeof(*accs));
 
     if (!accs)
         return -ENOMEM;
     for (unsigned set = 0; set < SETS; set++)
-        p->sets[set] = set_make(p, set, accs + set * most);
+        p->sets[set] = set_make(p, set, accs + set * max);
     p->grouping = (struct grouping){.query = p->query,
                                     .budget = p->budget,
                                     .limit = p->max_groups,

@@ -10,7 +10,7 @@
 
 /* ---- the span of the selection --------------------------------------------------------------- */
 
-int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __int128 *ret_most,
+int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_first, __int128 *ret_last,
               struct err *err)
 {
     const struct acc_spec times[] = {{.kind = &acc_extent, .column = p->ts},
@@ -25,7 +25,7 @@ int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __
     struct groups *found;
     int rc = groups_scan(&g, &found, err);
 
-    *ret_least = *ret_most = 0;
+    *ret_first = *ret_last = 0;
     if (rc == 0 && found->set[0].map.table.count) {
         struct extent *span = group_slot(&found->set[0], 0, 0);
         if (ends) {
@@ -33,8 +33,8 @@ int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __
             extent_widen(span, end->min_ts, end->max_te);
         }
         if (span->min_ts <= span->max_te) {
-            *ret_least = span->min_ts;
-            *ret_most = span->max_te;
+            *ret_first = span->min_ts;
+            *ret_last = span->max_te;
         }
     }
     groups_free(found);
@@ -43,15 +43,15 @@ int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_least, __
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
-/* Returns true if at most `points` buckets of this interval cover [least, most]. */
-static bool interval_covers(__int128 interval, __int128 least, __int128 most, uint64_t points)
+/* Returns true if at most `points` buckets of this interval cover [first, last]. */
+static bool interval_covers(__int128 interval, __int128 first, __int128 last, uint64_t points)
 {
-    return (floor_to(most, interval) - floor_to(least, interval)) / interval < (__int128)points;
+    return (floor_to(last, interval) - floor_to(first, interval)) / interval < (__int128)points;
 }
 
-/* The shortest common interval with which [least, most] needs at most `points` buckets; 0: one
+/* The shortest common interval with which [first, last] needs at most `points` buckets; 0: one
  * bucket for all. */
-static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
+static __int128 choose_interval(__int128 first, __int128 last, uint64_t points)
 {
     static const int64_t seconds[] = {1,     2,     5,     10,    15,     30,    60,
                                       120,   300,   600,   900,   1800,   3600,  7200,
@@ -60,16 +60,16 @@ static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
 
     for (int64_t unit = 1000; unit < 1000000000; unit *= 10) {
         for (int i = 0; i < 3; i++) {
-            if (interval_covers(unit * digits[i], least, most, points))
+            if (interval_covers(unit * digits[i], first, last, points))
                 return unit * digits[i];
         }
     }
     for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++) {
-        if (interval_covers((__int128)seconds[i] * 1000000000, least, most, points))
+        if (interval_covers((__int128)seconds[i] * 1000000000, first, last, points))
             return (__int128)seconds[i] * 1000000000;
     }
     for (__int128 weeks = 2; weeks < 10000000; weeks *= 2) {
-        if (interval_covers(weeks * 604800 * 1000000000, least, most, points))
+        if (interval_covers(weeks * 604800 * 1000000000, first, last, points))
             return weeks * 604800 * 1000000000;
     }
     return 0;
@@ -78,21 +78,21 @@ static __int128 choose_interval(__int128 least, __int128 most, uint64_t points)
 int plan_times(struct aggregate_plan *p, const struct aggregate_options *o, struct err *err)
 {
     bool known = o->max_points && o->points_to_ns > o->points_from_ns;
-    __int128 least = 0, most = 0;
+    __int128 first = 0, last = 0;
 
     if (o->relative || (o->max_points && !known)) {
-        int rc = plan_span(p, o->split, &least, &most, err);
+        int rc = plan_span(p, o->split, &first, &last, err);
         if (rc < 0)
             return rc;
     }
-    p->origin_ns = o->relative ? least : 0;
+    p->origin_ns = o->relative ? first : 0;
     if (!o->max_points)
         return 0;
     if (known) {
-        least = o->points_from_ns;
-        most = o->points_to_ns;
+        first = o->points_from_ns;
+        last = o->points_to_ns;
     }
-    p->interval_ns = choose_interval(least - p->origin_ns, most - p->origin_ns, o->max_points);
+    p->interval_ns = choose_interval(first - p->origin_ns, last - p->origin_ns, o->max_points);
     return 0;
 }
 

@@ -142,7 +142,7 @@ static inline int64_t call_length(const struct call_tree *t, const struct call_l
 
     return t->clips ? within_length(&l->covered, near, ts, te, &from) : te - ts;
 }
-/* True if c is within [p_ts, p_te); c begins at p_ts or later. */
+/* Returns true if c is within [p_ts, p_te); c begins at p_ts or later. */
 static inline bool call_contains(int64_t p_ts, int64_t p_te, const struct call_item *c)
 {
     return c->te <= p_te && (c->ts < p_te || (c->ts == c->te && p_ts == p_te));

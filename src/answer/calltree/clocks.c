@@ -26,7 +26,7 @@ static bool begins_in_time(int64_t from, int64_t to, bool closed)
 
 size_t clocks_apart(struct clock_host *hosts, size_t count, bool closed)
 {
-    struct clock_host most = {0}, next;
+    struct clock_host largest = {0}, next; /* clusters: the time and the events of their hosts */
     bool first = true;
     size_t apart = 0;
 
@@ -40,14 +40,15 @@ size_t clocks_apart(struct clock_host *hosts, size_t count, bool closed)
             next.to_ns = hosts[i].to_ns > next.to_ns ? hosts[i].to_ns : next.to_ns;
             next.events += hosts[i].events;
         }
-        most = first || next.events > most.events ? next : most;
+        largest = first || next.events > largest.events ? next : largest;
     }
     for (size_t i = 0; i < count; i++) {
         struct clock_host h = hosts[i];
-        bool late = !begins_in_time(h.from_ns, most.to_ns, closed);
-        if (!late && begins_in_time(most.from_ns, h.to_ns, closed))
+        bool late = !begins_in_time(h.from_ns, largest.to_ns, closed);
+        if (!late && begins_in_time(largest.from_ns, h.to_ns, closed))
             continue;
-        h.distance_ns = late ? (__int128)h.from_ns - most.to_ns : (__int128)h.to_ns - most.from_ns;
+        h.distance_ns =
+            late ? (__int128)h.from_ns - largest.to_ns : (__int128)h.to_ns - largest.from_ns;
         hosts[apart++] = h;
     }
     qsort(hosts, apart, sizeof(*hosts), compare_names);

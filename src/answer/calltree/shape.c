@@ -77,7 +77,7 @@ int call_tree_focus(struct call_tree *t)
 
 /* ---- returned nodes -------------------------------------------------------------------------- */
 
-/* Puts the children of one parent side by side: by total, descending, then by name. Names and
+/* Orders nodes by parent, then by total, descending, then by name. Names and
  * groups are numbered in sorted order, so comparing numbers compares the values. */
 static int compare_nodes(const void *a, const void *b, void *arg)
 {

@@ -138,10 +138,10 @@ static int pair_number(const struct value *cat, const struct value *name)
     return -1;
 }
 
-/* Returns false if it is no time, is less than `least`, or does not fit. */
-static bool read_time(const struct value *v, int64_t least, int64_t *ret)
+/* Reads whole nanoseconds in 64 bits; returns false for others, and for less than `min`. */
+static bool read_time(const struct value *v, int64_t min, int64_t *ret)
 {
-    if (v->type != VALUE_TIME || v->wide < least || v->wide > INT64_MAX)
+    if (v->type != VALUE_TIME || v->wide < min || v->wide > INT64_MAX)
         return false;
     *ret = (int64_t)v->wide;
     return true;

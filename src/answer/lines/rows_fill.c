@@ -13,10 +13,11 @@ enum {
 struct filler {
     const struct rows_plan *plan;
     struct rows_item *rows;
-    void *state;            /* of the writer */
-    struct vector *columns; /* of the current batch */
-    struct value **values;  /* by column, SCAN_BATCH each; NULL until needed */
-    struct charge charge;   /* for `values` */
+    void *state;               /* of the writer */
+    struct vector *columns;    /* of the current batch */
+    struct value **values;     /* by column, SCAN_BATCH each; NULL until needed */
+    struct charge charge;      /* for `values` */
+    struct value *code_values; /* without a writer, by code of a column */
 };
 
 int rows_grow(const struct rows_plan *p, struct rows_item *r, uint32_t need)
@@ -114,26 +115,40 @@ static int read_column(struct filler *f, struct scan_batch *b, size_t column, st
     return 0;
 }
 
-/* Stores the values of a column. Texts of the chunk are copied; those of keys live as long as the
- * query. */
+/* Stores the values of a column with codes. Each value is looked up once a batch; its text lives as
+ * long as the query. */
+static int store_codes(struct filler *f, const struct scan_batch *b, const struct vector *v,
+                       uint32_t count, struct value *to)
+{
+    uint64_t known[CODES_MAX / 64 + 1] = {0};
+
+    for (uint32_t k = 0; k < count; k++, to += f->plan->width) {
+        uint32_t code = v->codes[batch_row(b, k)];
+        if (code >= v->code_count)
+            return ERR_CORRUPT;
+        if (!(known[code / 64] >> code % 64 & 1))
+            query_key_value(f->plan->query, v->keys[code], &f->code_values[code]);
+        known[code / 64] |= 1ull << code % 64;
+        *to = f->code_values[code];
+    }
+    return 0;
+}
+
 static int store_values(struct filler *f, const struct scan_batch *b, size_t column, uint32_t count)
 {
     const struct vector *v = &f->columns[column];
-    const size_t width = f->plan->width;
-    struct value *to = f->rows->values + f->rows->item.count * width + column;
+    struct value *to = f->rows->values + f->rows->item.count * f->plan->width + column;
     int rc = 0;
 
-    for (uint32_t k = 0; k < count && rc == 0; k++, to += width) {
-        uint32_t row = batch_row(b, k);
-        if (v->kind == VECTOR_VALUE) {
-            *to = v->values[k];
-            rc = value_keep(&f->rows->texts, to) < 0 ? f->rows->texts.error : 0;
-        } else if (v->kind == VECTOR_CODE && k > 0 &&
-                   v->codes[row] == v->codes[batch_row(b, k - 1)]) {
-            *to = *(to - width);
-        } else {
-            rc = vector_value(v, row, to);
+    if (v->kind == VECTOR_CODE)
+        return store_codes(f, b, v, count, to);
+    for (uint32_t k = 0; k < count && rc == 0; k++, to += f->plan->width) {
+        if (v->kind != VECTOR_VALUE) {
+            rc = vector_value(v, batch_row(b, k), to);
+            continue;
         }
+        *to = v->values[k]; /* its text is borrowed from the chunk */
+        rc = value_keep(&f->rows->texts, to) < 0 ? f->rows->texts.error : 0;
     }
     return rc;
 }
@@ -185,8 +200,9 @@ int rows_fill(const struct rows_plan *p, struct scan_worker *w, struct rows_item
                        .rows = r,
                        .charge.budget = query_budget(p->query),
                        .columns = malloc((p->width + 1) * sizeof(*f.columns)),
-                       .values = calloc(p->width + 1, sizeof(struct value *))};
-    int rc = f.columns && f.values ? 0 : -ENOMEM;
+                       .values = calloc(p->width + 1, sizeof(struct value *)),
+                       .code_values = writer ? NULL : malloc(CODES_MAX * sizeof(struct value))};
+    int rc = f.columns && f.values && (writer || f.code_values) ? 0 : -ENOMEM;
 
     if (rc == 0 && writer)
         rc = writer->begin(writer->arg, query_budget(p->query), &f.state);
@@ -200,5 +216,6 @@ int rows_fill(const struct rows_plan *p, struct scan_worker *w, struct rows_item
     charge_done(&f.charge);
     free(f.columns);
     free(f.values);
+    free(f.code_values);
     return rc;
 }

@@ -206,7 +206,7 @@ static int reader_seek(struct version_reader *w)
     return ERR_END;
 }
 
-/* ---- side by side ---------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static bool same_object(const struct version_reader *a, const struct version_reader *b)
 {

@@ -162,7 +162,8 @@ static int add_facts(struct facts *t)
 
 /* ---- guesses --------------------------------------------------------------------------------- */
 
-/* True if the name of the file, without its folders, contains the number as a whole number. */
+/* Returns true if the name of the file, without its folders, contains the number as a whole
+ * number. */
 static bool name_has(const char *name, int64_t number)
 {
     const char *slash = strrchr(name, '/');
