@@ -293,7 +293,7 @@ int sort_items(void *items, size_t n, size_t each, sort_compare *compare, void *
 
 /* Blocks all signals but faults in the calling thread, and in threads that it starts until it
  * restores the mask: signals are handled by the main thread. */
-void signals_leave(sigset_t *ret_before);
+void signals_block(sigset_t *ret_before);
 
 struct pool;
 typedef void pool_job(void *arg);

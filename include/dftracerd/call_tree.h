@@ -78,8 +78,9 @@ size_t call_tree_begin(struct call_tree *t, enum call_tree_part part);
 const struct call_tree_node *call_tree_next(struct call_tree *t);
 /* Writes the label in paths: null is `-`, `;` becomes `:`, control characters become spaces; a
  * group is `column=value,...`. */
-void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out);
-void call_tree_frame(const struct value *name, struct buf *out); /* does the same for a name */
+void call_tree_write_label(const struct call_tree *t, const struct call_tree_node *n,
+                           struct buf *out);
+void call_tree_write_name(const struct value *name, struct buf *out); /* does the same for a name */
 
 /* Events, thread after thread, parents before children, by start. */
 struct call_tree_event {

@@ -60,7 +60,7 @@ struct column {
  *                       chunk_find does not find searches it, except for "size" and "bytes"
  */
 /* Names of the calls that move bytes, NULL at the end. */
-extern const char *const index_transfer_calls[];
+extern const char *const column_transfer_calls[];
 
 struct chunk_view; /* opaque */
 uint32_t chunk_rows(const struct chunk_view *v);

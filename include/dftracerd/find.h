@@ -23,7 +23,7 @@ struct find_options {
     uint32_t file;  /* position in the snapshot */
     uint64_t object;
 };
-struct find_found {
+struct find_result {
     uint64_t objects, untimed; /* selected ones with ts; without ts */
     uint64_t position;         /* of the object among them, counted from 1; 0: not found */
     uint32_t file;
@@ -32,7 +32,7 @@ struct find_found {
     bool complete;
 };
 /* Scans the selection once. Returns 0, ERR_MEMORY_LIMIT, or another error of the query. */
-int query_find(struct query *q, const struct find_options *o, struct find_found *ret,
+int query_find(struct query *q, const struct find_options *o, struct find_result *ret,
                struct err *err);
 
 /* Makes the `object`-th object of the file, counted from 0, the first one of the selection, if it

@@ -16,7 +16,7 @@
  * and earlier ones while one of their files is being indexed again or is missing (for two
  * minutes; after that it counts as a new file). */
 struct follow;
-/* `want`: also requests indexing of pending files (index_want), now and later. */
+/* `want`: also requests indexing of pending files (index_request_file), now and later. */
 int follow_new(bool want, struct follow **ret);
 void follow_free(struct follow *f);
 /* Opens a query of the new objects in `snapshot`: all objects the first time. Later, an object

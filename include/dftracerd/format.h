@@ -280,7 +280,7 @@ int perfetto_view_new(struct query *q, const struct view_options *options,
                       struct perfetto_view **ret);
 /* Returns 0 if there is more, ERR_END, or an error. */
 int perfetto_view_next(struct perfetto_view *v, struct err *err, struct buf *out);
-void perfetto_view_rest(struct perfetto_view *v); /* as view_rest */
+void perfetto_view_rest(struct perfetto_view *v); /* as view_pause */
 void perfetto_view_free(struct perfetto_view *v); /* NULL-safe */
 
 /* Writes /call-tree piece by piece: JSON (the folded tree), TEXT, COLLAPSED (stacks with the

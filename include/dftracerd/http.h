@@ -165,7 +165,7 @@ struct http_call_options {
     int64_t deadline_ns; /* clock_mono_ns; 0 = none */
     /* If rank 0 sent the request, and needs one of its scans; borrowed until http_call_free. NULL:
      * a request of its own. */
-    struct query_far *far;
+    struct query_remote *remote;
 };
 struct http_call;
 /* Reads and checks the parameters. Returns 0, ERR_PARAM, ERR_NOT_FOUND (no such endpoint, or it
@@ -186,9 +186,10 @@ void http_call_cancel(struct http_call *c, int code);
 void http_call_free(struct http_call *c); /* NULL-safe; http_call_run must have returned */
 /* For ranks other than 0: the runner does the scans that rank 0 requests, as long as the index
  * receives messages. Returns 0 or -ENOMEM. */
-struct http_far;
-int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret);
-void http_far_free(struct http_far *f); /* NULL-safe; the index must receive no more messages */
+struct http_remote;
+int http_remote_new(struct http_runner *r, struct index *ix, struct http_remote **ret);
+void http_remote_free(
+    struct http_remote *f); /* NULL-safe; the index must receive no more messages */
 /* Appends the `detail` that a problem document has for an error: its message, and for a query a
  * line that points at the position. */
 void http_problem_detail(const struct err *err, struct buf *out);

@@ -78,7 +78,7 @@ struct index_options {
     double bloom_rate;  /* false-positive rate, 0 = 0.01 */
     bool read_only;     /* inspection: no ingest, and no lock for writing */
     unsigned commit_ms; /* maximum delay between reading and commit, 0 = 500 */
-    /* files are only listed until index_want (INDEX_PENDING, not counted as pending) */
+    /* files are only listed until index_request_file (INDEX_PENDING, not counted as pending) */
     bool on_demand;
     int64_t purge_ms; /* how long a file must be missing before it is forgotten; 0 = one hour */
     bool no_ahead;    /* a file is inflated by one thread alone (differential tests) */
@@ -101,7 +101,7 @@ int index_open(const struct index_options *options, struct err *err, struct inde
 void index_close(struct index *ix);
 /* Returns "NFS", "Lustre" ... if `path` is on a file system that index_open refuses; NULL if it is
  * not, or if this cannot be determined. */
-const char *index_network_name(const char *path);
+const char *index_refused_filesystem(const char *path);
 /* Handle messages (one thread, in order) and requests (any thread) of another rank. */
 void index_receive(struct index *ix, unsigned from, struct text message);
 int index_answer(struct index *ix, unsigned from, struct text request, struct buf *answer);
@@ -136,7 +136,7 @@ int index_forget(struct index *ix, const char *name);
 /* Reports all directories that cannot be read now, by name (copied; "": all there is). Missing
  * files below them are not purged, and snapshots report that there may be more files. A change of
  * the list starts a new generation. Returns 0, or -ENOMEM: then the previous list stays. */
-int index_hold(struct index *ix, const char *const *dirs, size_t count);
+int index_set_unreadable_dirs(struct index *ix, const char *const *dirs, size_t count);
 /* Reports that all files that exist at start have been offered. From then on index_progress is
  * meaningful, answers may be complete, and missing files are purged. Starts a new generation,
  * unless nothing has changed since the store was last open. */
@@ -167,7 +167,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
 /* Requests that a file is indexed (index_options.on_demand). Does nothing if it was requested
  * before or has been indexed once, also by an earlier process. Cheap. Returns 0 or ERR_NOT_FOUND.
  * */
-int index_want(struct index *ix, const char *name);
+int index_request_file(struct index *ix, const char *name);
 /* Returns whether the file is pending and no request has selected it. */
 bool index_is_unrequested(struct index *ix, const char *name);
 
@@ -180,7 +180,7 @@ struct index_progress {
      * retried after a second, and then less and less often (up to 10 minutes). */
     uint64_t files_unreadable;
     uint64_t read_again;             /* number of such retries since index_open */
-    uint64_t directories_unreadable; /* as reported with index_hold */
+    uint64_t directories_unreadable; /* as reported with index_set_unreadable_dirs */
     /* files whose values in the store were found corrupt since index_open: they are indexed again
      * */
     uint64_t files_corrupt;
@@ -212,7 +212,7 @@ int index_rank_progress(struct index *ix, struct index_rank_progress **ret, size
 int64_t index_silence_ns(const struct index *ix);
 struct index_file;
 /* Returns how many compressed bytes of the file are indexed. */
-uint64_t index_file_done(const struct index_file *file);
+uint64_t index_file_bytes_done(const struct index_file *file);
 /* Sets the function that index threads call after each commit and state change. It must not block;
  * there is only one. */
 void index_on_change(struct index *ix, void (*call)(void *arg), void *arg);
@@ -304,7 +304,7 @@ static inline bool index_file_is_unread(const struct index_file *f)
 }
 /* Returns whether answers lack some or all of the file: such files are counted in `damaged_files`.
  * */
-static inline bool index_file_lacks(const struct index_file *f)
+static inline bool index_file_is_incomplete(const struct index_file *f)
 {
     return f->damaged || f->state == INDEX_FAILED;
 }
@@ -331,8 +331,8 @@ void snapshot_release(struct snapshot *s);
 uint64_t snapshot_generation(const struct snapshot *s);
 /* Returns whether the snapshot was made after index_listed. An earlier one may lack files. */
 bool snapshot_is_listed(const struct snapshot *s);
-/* Directories that were unreadable (index_hold), in the order of their names: below them there may
- * be unknown files, and the state of known files may be old. */
+/* Directories that were unreadable (index_set_unreadable_dirs), in the order of their names: below
+ * them there may be unknown files, and the state of known files may be old. */
 size_t snapshot_unreadable_count(const struct snapshot *s);
 /* borrowed from the snapshot */
 const char *snapshot_unreadable(const struct snapshot *s, size_t i);
@@ -417,7 +417,8 @@ const uint32_t *index_processes_of_pid(const struct index_file *file, int64_t pi
                                        uint32_t *ret_count);
 /* Returns the name of a hash by the records of this file alone, the first one in text order;
  * INDEX_NO_TEXT if there is none. */
-uint32_t index_name_in(const struct index_file *file, enum index_name_kind kind, uint32_t hash);
+uint32_t index_name_in_file(const struct index_file *file, enum index_name_kind kind,
+                            uint32_t hash);
 /* Returns the name of a hash as an object of `file` (of process `pid`, INT64_MIN if unknown) means
  * it: the file's own name first, then that of the parent process's file, then that of all files of
  * the snapshot if they agree. Otherwise returns INDEX_NO_TEXT (unknown, or conflicting:
@@ -529,7 +530,7 @@ void summary_free(struct summary *s);
 /* Adds `other` to `into`, which starts as summary_new returns it. */
 int summary_merge(struct summary *into, const struct summary *other);
 struct summary *summary_new(void);
-int index_root_summary(struct index *ix, const struct snapshot *s, const struct summary **ret);
+int index_total_summary(struct index *ix, const struct snapshot *s, const struct summary **ret);
 
 /* ---- inspection ------------------------------------------------------------------------------ */
 

@@ -48,11 +48,11 @@ enum { VALUE_RANK_TEXT = 3 };
 int value_rank(const struct value *v);
 /* Sets *ret to the value in units of 1/1000, if it is a whole number or a time. Two values with
  * such a number are ordered by it. Returns false for other values, and if it is too large. */
-bool value_whole(const struct value *v, __int128 *ret);
+bool value_milli(const struct value *v, __int128 *ret);
 /* Returns the nearest double, of times in us; `fallback` if the value is not a number. */
 double value_double(const struct value *v, double fallback);
 /* Copies the text of a value, if it has one, to the arena. Returns 0 or -ENOMEM. */
-int value_keep(struct arena *arena, struct value *v);
+int value_keep_text(struct arena *arena, struct value *v);
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -106,18 +106,18 @@ struct selection {
     struct text within;
     /* both must belong to the same process, thread or host */
     enum within_scope { WITHIN_PROCESS, WITHIN_THREAD, WITHIN_HOST, WITHIN_ALL } within_scope;
-    bool clip;       /* ts and dur are those of the part that lies inside of such events */
-    bool may_vanish; /* a `file` or `dir` that does not exist selects nothing; not an error */
+    bool clip;          /* ts and dur are those of the part that lies inside of such events */
+    bool allow_missing; /* a `file` or `dir` that does not exist selects nothing; not an error */
 };
 void selection_init(struct selection *s); /* all files, recursive, PHASE_DATA */
 
 /* A request whose scans also run on remote ranks: each rank scans the chunks that it has. Every
  * rank processes the request in the same way, up to the scan that rank 0 has requested. Belongs to
  * the thread of the query. */
-struct query_far {
+struct query_remote {
     struct text request; /* borrowed; the request as it is sent to remote ranks */
     unsigned scans;      /* number of scans that have begun */
-    uint64_t number;     /* of the message to remote ranks, see query_far_number */
+    uint64_t number;     /* of the message to remote ranks, see query_remote_number */
     struct buf earlier;  /* results of earlier scans that a later one needs, encoded */
     bool local;          /* `earlier` is incomplete: all later scans run on rank 0 only */
     bool was_local;      /* `local` at the time of query_rank_receive */
@@ -133,7 +133,7 @@ struct query_far {
     int (*serve)(void *arg, struct text part, struct buf *answer);
     void *serve_arg;
 };
-void query_far_done(struct query_far *far);
+void query_remote_done(struct query_remote *remote);
 struct query;
 /* A fact that only rank 0 can find is sent to remote ranks, where it replaces the scans of the
  * search. Each search begins with query_rank_receive. If the message of rank 0 has a fact, it sets
@@ -142,14 +142,14 @@ struct query;
 bool query_rank_receive(struct query *q, struct text *ret);
 void query_rank_send(struct query *q, struct text fact);
 /* Returns a number for the messages of a scan or stream; never the same twice. */
-uint64_t query_far_number(void);
+uint64_t query_remote_number(void);
 /* Encodes a message of rank 0. whole: with the request; otherwise the rank has the stream of this
  * number open, and only the part is sent. */
-void query_far_put(const struct query_far *far, const struct budget *b, bool whole,
-                   struct text part, struct buf *out);
+void query_remote_encode(const struct query_remote *remote, const struct budget *b, bool whole,
+                         struct text part, struct buf *out);
 /* Decodes a message on a remote rank: the request, and the time that is left for it (0: no
  * limit). Texts are borrowed from the message. Returns -EINVAL for an invalid message. */
-int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns);
+int query_remote_decode(struct text message, struct query_remote *ret, int64_t *ret_ns);
 
 /* State that all queries share. Borrowed by each query for its life. */
 struct query_env {
@@ -160,7 +160,7 @@ struct query_env {
     size_t root_count;
     uint64_t max_groups;           /* 0 = 10 M; more is ERR_ROW_LIMIT */
     struct covered_cache *covered; /* see below; NULL = each query computes it again */
-    struct query_far *far;         /* of the request; NULL = no remote rank takes part */
+    struct query_remote *remote;   /* of the request; NULL = no remote rank takes part */
 };
 /* Keeps from query to query which calls of a file the column `bytes` leaves out, in at most 16 MiB.
  * *new*; returns NULL without memory. */
@@ -196,7 +196,7 @@ void query_counters(const struct query *q, struct query_counters *ret);
  * QUERY_UNKNOWN_MAX elements; texts are borrowed from the query. Returns their number, -ENOMEM, or
  * an error of the budget or store. Must not be called while a scan runs. */
 enum { QUERY_UNKNOWN_MAX = 16 };
-int query_unknown(struct query *q, struct text *ret);
+int query_unknown_columns(struct query *q, struct text *ret);
 
 /* Selects files without opening a query (for /info): positions in the snapshot, *new* array. */
 int query_select_files(const struct query_env *env, struct snapshot *snapshot,
@@ -210,8 +210,8 @@ int query_select_archives(const struct query_env *env, struct snapshot *snapshot
 
 /* Returns false if an unreadable directory may hold files of the selection; the answer then has
  * only the known ones. */
-bool query_select_whole(const struct query_env *env, const struct snapshot *snapshot,
-                        const struct selection *selection);
+bool query_selection_is_complete(const struct query_env *env, const struct snapshot *snapshot,
+                                 const struct selection *selection);
 
 /* Opens a directory that is named as in `dir`. Returns a *new* descriptor, -ENOENT if no root has
  * it, or -errno. */

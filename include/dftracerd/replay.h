@@ -54,7 +54,7 @@ struct replay_options {
     double speed; /* 2 is twice as fast */
     bool timing, processes, dry_run, sleep_mode, no_sleep, keep, json, verbose, outermost, twice;
 };
-void replay_defaults(struct replay_options *o);
+void replay_options_init(struct replay_options *o);
 /* Reads `fd` to its end, replays, and writes the report to `out`. Returns the exit status: 0: at
  * least one event was executed and none failed; 1: none was executed, or an error (err has the
  * text); 2: some failed. A regular file is read twice: first to prepare the files. With `twice`,

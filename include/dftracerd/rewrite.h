@@ -126,7 +126,7 @@ int archive_writer_end(struct archive_writer *w, struct buf *out, struct err *er
 /* NULL-safe; removes files that were not renamed. */
 void archive_writer_free(struct archive_writer *w);
 /* Removes files below `base` that killed processes have left, but none of running ones. */
-void archive_writer_clean(const char *base);
+void archive_writer_remove_stale(const char *base);
 
 /* ---- compressor: text to gzip members, by all threads ---------------------------------------- */
 
@@ -201,7 +201,7 @@ struct repack_options {
     bool verify; /* inflates the written files, reads the events once more, and compares them */
 };
 /* Returns whether REPACK_PGZIP compresses the file: it is plain and has been read */
-bool repack_compresses(const struct index_file *f);
+bool repack_can_compress(const struct index_file *f);
 /* All arguments but the options are borrowed until transform_free. `q` selects the lines; for
  * REPACK_PGZIP the files. */
 int repack_open(struct query *q, struct pool *pool, struct budget *budget,
@@ -262,6 +262,6 @@ int reconstruct_open(int dir, struct pool *pool, const struct reconstruct_option
 extern const struct object_type reconstructed_type; /* reconstruct.json; of the transform */
 /* Returns a descriptor of a directory below `base`, reached through no symbolic link; -ENOENT or
  * -errno. */
-int reconstruct_find(const char *base, const char *path);
+int reconstruct_open_dir(const char *base, const char *path);
 
 #endif

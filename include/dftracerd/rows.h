@@ -42,7 +42,7 @@ int rows_next_text(struct rows *r, struct err *err, struct buf *out, size_t *ret
 /* See view_continue: after ERR_END, in file order. */
 int rows_continue(struct rows *r, struct query *q, struct err *err);
 bool rows_may_continue(const struct rows *r);
-void rows_rest(struct rows *r); /* see view_rest; invalidates what rows_next returned */
+void rows_pause(struct rows *r); /* see view_pause; invalidates what rows_next returned */
 void rows_close(struct rows *r);
 
 #endif

@@ -145,7 +145,7 @@ struct trace_ahead {
     void (*done)(struct trace_ahead *a, struct trace_piece *p, bool used);
 };
 /* `ahead` is borrowed until the reader is closed, which may call `done`. */
-void trace_reader_follow(struct trace_reader *r, struct trace_ahead *ahead);
+void trace_reader_set_ahead(struct trace_reader *r, struct trace_ahead *ahead);
 
 /* ---- chunks of whole lines ------------------------------------------------------------------- */
 

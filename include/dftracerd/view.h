@@ -4,8 +4,8 @@
  * Path:      view_open -> view_next, until ERR_END. Chunks are scanned for selected rows, their
  *            text is read from the trace (answer/lines/lines.h) in parallel and ahead of the
  *            caller.
- * Memory:    text that was read ahead, charged to the budget of the query; view_rest frees what can
- *            be read again.
+ * Memory:    text that was read ahead, charged to the budget of the query; view_pause frees what
+ *            can be read again.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
 #ifndef DFTRACERD_VIEW_H
@@ -41,7 +41,7 @@ uint64_t view_written(const struct view *v);
 int view_continue(struct view *v, struct query *q, struct err *err);
 bool view_may_continue(const struct view *v);
 /* Frees the memory of what can be read again, because the next call will not come soon. */
-void view_rest(struct view *v);
+void view_pause(struct view *v);
 void view_close(struct view *v);
 /* Counts the lines that view_next would return, without metadata. */
 int view_count(struct query *q, uint64_t limit, uint64_t offset, struct err *err, uint64_t *ret);

@@ -96,7 +96,7 @@ static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mas
     int rc = 0;
 
     for (size_t i = 0; t->slots && i <= t->slot_mask && rc == 0; i++) {
-        rc = t->budget && pass_checks(i, mask) ? budget_check(t->budget) : 0;
+        rc = t->budget && budget_check_is_due(i, mask) ? budget_check(t->budget) : 0;
         if (t->slots[i])
             put_slot(slots, mask, t->slots[i]);
     }
@@ -105,7 +105,7 @@ static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mas
 
 /* Grows the keys, and the slots if there are any, to `cap` groups. The budget is charged for both
  * copies while they exist. */
-static int grow_to(struct group_table *t, uint32_t cap, bool slots_too)
+static int scratch_reserve(struct group_table *t, uint32_t cap, bool slots_too)
 {
     size_t keys_bytes = (size_t)cap * t->width * sizeof(*t->keys);
     size_t slots_before = t->slots ? ((size_t)t->slot_mask + 1) * sizeof(*t->slots) : 0;
@@ -156,7 +156,7 @@ int group_table_append(struct group_table *t, uint32_t more)
 
     if (t->count + (uint64_t)more > t->limit || t->count + (uint64_t)more > MAX_GROUPS)
         return ERR_ROW_LIMIT;
-    int rc = cap > t->cap ? grow_to(t, cap, false) : 0;
+    int rc = cap > t->cap ? scratch_reserve(t, cap, false) : 0;
     t->count += rc < 0 ? 0 : more;
     return rc;
 }
@@ -166,7 +166,7 @@ void group_table_expect(struct group_table *t, uint64_t count)
     uint32_t cap = capacity_for(count < t->limit ? count : t->limit);
 
     if (cap > t->cap && cap <= MAX_GROUPS)
-        (void)grow_to(t, cap, true);
+        (void)scratch_reserve(t, cap, true);
 }
 
 int group_table_borrow(struct group_table *t, uint64_t *keys, uint32_t count)
@@ -233,12 +233,12 @@ static void place_groups(struct group_table *t, uint32_t n)
 int group_table_place(struct group_table *t)
 {
     bool need_slots = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
-    int rc = need_slots ? grow_to(t, capacity_for(t->cap), true) : 0;
+    int rc = need_slots ? scratch_reserve(t, capacity_for(t->cap), true) : 0;
     uint32_t first = t->placed;
 
     while (rc == 0 && t->placed < t->count) {
         uint32_t left = t->count - t->placed;
-        if (t->budget && pass_checks(t->placed - first, t->slot_mask))
+        if (t->budget && budget_check_is_due(t->placed - first, t->slot_mask))
             rc = budget_check(t->budget);
         if (rc == 0)
             place_groups(t, left < AHEAD ? left : AHEAD);
@@ -264,7 +264,7 @@ static inline int64_t add_tuple(struct group_table *t, const uint64_t *keys, uin
         return ERR_ROW_LIMIT;
     if (t->count == t->cap || !t->slots) {
         uint32_t more = t->cap ? t->cap * 2 : FIRST_GROUPS;
-        int rc = grow_to(t, t->count == t->cap ? more : t->cap, true);
+        int rc = scratch_reserve(t, t->count == t->cap ? more : t->cap, true);
         if (rc < 0)
             return rc;
         (void)look_up(t, keys, hash, &at);

@@ -15,7 +15,7 @@
  * order. For each of the first items the kernel may have to clear a page of 2 MB, which takes as
  * long as thousands of the others. */
 enum { PASS_FIRST_ITEMS = 1 << 12, PASS_CHECK_ITEMS = 1 << 14 };
-static inline bool pass_checks(size_t i, size_t n)
+static inline bool budget_check_is_due(size_t i, size_t n)
 {
     return (i < PASS_FIRST_ITEMS && i < n / PASS_CHECK_ITEMS) || i % PASS_CHECK_ITEMS == 0;
 }

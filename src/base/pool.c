@@ -180,7 +180,7 @@ static void *worker(void *arg)
     return NULL;
 }
 
-void signals_leave(sigset_t *ret_before)
+void signals_block(sigset_t *ret_before)
 {
     sigset_t all;
 
@@ -197,7 +197,7 @@ static int start_thread(struct pool *p)
     sigset_t before;
     char label[16];
 
-    signals_leave(&before);
+    signals_block(&before);
     struct member *m = &p->members[atomic_load(&p->count)];
     m->pool = p;
     int rc = pthread_create(&m->thread, NULL, worker, m);

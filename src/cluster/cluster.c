@@ -118,7 +118,7 @@ static int start_thread(struct cluster *c)
 {
     sigset_t before;
 
-    signals_leave(&before);
+    signals_block(&before);
     pthread_mutex_lock(&c->lock);
     int rc = pthread_create(&c->thread, NULL, mpi_thread, c);
     c->has_thread = rc == 0;

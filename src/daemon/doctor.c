@@ -161,7 +161,7 @@ static bool examine_directory(struct doctor *d, const char *dir)
     }
     find_traces(dir, &found);
     judge_traces(d, dir, &found);
-    const char *network = failpoint("doctor.network") ? "NFS" : index_network_name(dir);
+    const char *network = failpoint("doctor.network") ? "NFS" : index_refused_filesystem(dir);
     if (network)
         note(d, ok, NULL,
              "%s is on %s: changes made on other hosts are found by directory scans (interval: "

@@ -110,7 +110,7 @@ static int choose_explicit(const char *dir, bool make, const char *option, char 
         return -errno;
     struct text name;
     char *folder = access(real, F_OK) == 0 ? strdup(real) : parent_of(real, &name);
-    const char *network = folder ? index_network_name(folder) : NULL;
+    const char *network = folder ? index_refused_filesystem(folder) : NULL;
     if (network)
         err_set_param(
             err, -EREMOTE, option,
@@ -167,8 +167,8 @@ static bool inside_roots(const struct roots *r, const char *base)
 static int try_base(const struct roots *r, const char *base, uint64_t hash, bool make, char **ret)
 {
     char parent[4096], path[4200];
-    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 || index_network_name(base) ||
-        inside_roots(r, base))
+    if (!base || base[0] != '/' || access(base, W_OK | X_OK) < 0 ||
+        index_refused_filesystem(base) || inside_roots(r, base))
         return -EACCES;
     snprintf(parent, sizeof parent, "%s/dftracerd-%u", base, (unsigned)geteuid());
     snprintf(path, sizeof path, "%s/%016llx", parent, (unsigned long long)hash);

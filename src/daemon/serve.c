@@ -296,7 +296,7 @@ static int start_daemon(struct daemon *d, struct err *err)
     if (rc < 0 || d->joined)
         return rc;
     if (s->output_dir)
-        archive_writer_clean(s->output_dir);
+        archive_writer_remove_stale(s->output_dir);
     rc = loop_init(&d->loop);
     if (rc == 0 && !(d->share = index_share_new()))
         rc = -ENOMEM;

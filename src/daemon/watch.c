@@ -180,7 +180,8 @@ static int report_unreadable(struct watch *w)
             break;
     }
     if (rc == 0)
-        rc = n < count ? -ENOMEM : index_hold(w->index, (const char *const *)dirs, count);
+        rc = n < count ? -ENOMEM
+                       : index_set_unreadable_dirs(w->index, (const char *const *)dirs, count);
     for (uint32_t i = 0; i < n; i++)
         free(dirs[i]);
     free(dirs);
@@ -362,7 +363,7 @@ static bool is_unmounted(struct watch *w, size_t root)
     if (w->device[root] && st.st_dev != w->device[root] && is_empty(w->roots->paths[root]))
         return true;
     w->device[root] = st.st_dev;
-    w->network[root] = index_network_name(w->roots->paths[root]) != NULL;
+    w->network[root] = index_refused_filesystem(w->roots->paths[root]) != NULL;
     return false;
 }
 

@@ -10,9 +10,9 @@ struct watch;
 int watch_new(struct index *ix, const struct roots *roots, struct watch **ret);
 void watch_free(struct watch *w);
 /* Scans all roots once: offers the files that exist, and forgets known files that are gone. Files
- * below an unreadable directory stay, and the index learns of the directory (index_hold). The first
- * complete scan ends with index_listed. `stop` is checked between directories. Returns 0, -ENOMEM
- * or ERR_CANCELLED. */
+ * below an unreadable directory stay, and the index learns of the directory
+ * (index_set_unreadable_dirs). The first complete scan ends with index_listed. `stop` is checked
+ * between directories. Returns 0, -ENOMEM or ERR_CANCELLED. */
 int watch_scan(struct watch *w, atomic_bool *stop);
 /* Scans every `rescan_ms`, less often if a scan takes more than a twentieth of that, until
  * `stop`. */

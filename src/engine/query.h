@@ -20,7 +20,7 @@
 #include "dftracerd/hash_index.h"
 #include "dftracerd/query.h"
 #include "dftracerd/vec.h"
-#include "engine/grow.h"
+#include "engine/scratch.h"
 #include "engine/lang/dsl.h"
 
 /* Maximum number of rows of a batch. Batches start at multiples of it in their chunk. */
@@ -68,7 +68,7 @@ struct scan_batch {
     const uint64_t *mask;   /* the same as a bitmap of SCAN_WORDS words, zero beyond `rows` */
 };
 
-#define BATCH_GATHERED (1u << 31) /* see scan_worker_gathers */
+#define BATCH_GATHERED (1u << 31) /* see scan_worker_gather */
 #define BATCH_OF_PLACES (3u << 30)
 
 /* The values of a source in all selected rows of a chunk, in any order. */
@@ -81,7 +81,7 @@ struct scan_values {
 
 /* ---- query ----------------------------------------------------------------------------------- */
 
-struct bound;
+struct binding;
 struct covered;
 struct covered_files;
 struct rank_table;
@@ -143,17 +143,17 @@ struct scan_worker {
     int error;
     /* memory for values after -ENOMEM: they are never read, because the scan fails */
     _Alignas(64) uint64_t spare[SCAN_BATCH + SCAN_WORDS];
-    VEC(struct bound *) bound; /* by source.id; NULL: not used yet */
+    VEC(struct binding *) bindings; /* by source.id; NULL: not used yet */
     struct test_state *tests;
     const uint64_t *rows; /* of the chunk that pass the filter; NULL: it is evaluated by batch */
     uint64_t mask[SCAN_WORDS];
     /* Rows of the batch that may still be selected, NULL: all. Values of other rows need not be
      * computed. */
     const uint64_t *interest;
-    uint16_t select[SCAN_BATCH + 64]; /* of the batch */
-    uint32_t few[SCAN_BATCH];         /* result of batch_few */
-    struct grow other_rows, values;   /* of test_values */
-    bool gathers;                     /* see scan_worker_gathers */
+    uint16_t select[SCAN_BATCH + 64];  /* of the batch */
+    uint32_t few[SCAN_BATCH];          /* result of batch_few */
+    struct scratch other_rows, values; /* of test_values */
+    bool gathers;                      /* see scan_worker_gather */
     struct gathered {
         struct scan_batch batch;
         uint32_t count;   /* gathered rows */
@@ -169,7 +169,7 @@ struct scan_worker {
 };
 
 /* Keeps the first error. Returns true if rc is one. */
-static inline bool worker_fails(struct scan_worker *w, int rc)
+static inline bool worker_set_error(struct scan_worker *w, int rc)
 {
     w->error = w->error ? w->error : rc < 0 ? rc : 0;
     return rc < 0;

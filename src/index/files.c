@@ -136,7 +136,7 @@ int index_rebuild(struct index *ix, const char *name, const struct index_file_op
     return e ? 0 : ERR_NOT_FOUND;
 }
 
-int index_want(struct index *ix, const char *name)
+int index_request_file(struct index *ix, const char *name)
 {
     int rc = 0;
 
@@ -219,7 +219,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
         p->files_ready++;
 }
 
-uint64_t index_file_done(const struct index_file *file)
+uint64_t index_file_bytes_done(const struct index_file *file)
 {
     uint64_t done = view_of_file(file)->consumed;
 

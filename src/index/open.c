@@ -448,7 +448,7 @@ void index_close(struct index *ix)
     if (ix->lock_fd >= 0)
         close(ix->lock_fd);
     queues_done(ix);
-    far_cache_free(ix->far_cache);
+    remote_cache_free(ix->remote_cache);
     ranks_free(ix->ranks);
     index_params_release(ix->index_params);
     free(ix->path);

@@ -48,7 +48,7 @@ const char *place_refused(unsigned long type)
     return NULL;
 }
 
-const char *index_network_name(const char *path)
+const char *index_refused_filesystem(const char *path)
 {
     struct statfs fs;
 

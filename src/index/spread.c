@@ -22,9 +22,10 @@ int spread_init(struct index *ix)
     if (links->count > INDEX_RANKS_MAX)
         return -E2BIG;
     ix->ranks = ranks_new(links);
-    ix->far_cache = ix->ranks ? far_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
+    ix->remote_cache =
+        ix->ranks ? remote_cache_new(ix->ranks, ix->options.memory / CACHE_SHARE) : NULL;
     ix->mirror = links->rank > 0 ? mirror_new() : NULL;
-    return ix->far_cache && (ix->mirror || links->rank == 0) ? queues_init(ix) : -ENOMEM;
+    return ix->remote_cache && (ix->mirror || links->rank == 0) ? queues_init(ix) : -ENOMEM;
 }
 
 /* ---- homes ----------------------------------------------------------------------------------- */
@@ -290,7 +291,7 @@ int index_answer(struct index *ix, unsigned from, struct text request, struct bu
         ix->ingest->texts_sent = text_ids_encode(ix->texts, 0, answer);
         return answer->error;
     case RANK_CHUNK:
-        return far_chunk_answer(ix->kv, &rec, answer);
+        return remote_chunk_answer(ix->kv, &rec, answer);
     case RANK_SCAN:
         return mirror_answer(ix, &rec, answer);
     case RANK_KNOWN_FILES:
@@ -298,7 +299,7 @@ int index_answer(struct index *ix, unsigned from, struct text request, struct bu
     case RANK_ADD_SNAPSHOT:
         return mirror_add_snapshot(ix, &rec);
     case RANK_CHECKPOINT:
-        return far_checkpoint_answer(ix->kv, &rec, answer);
+        return remote_checkpoint_answer(ix->kv, &rec, answer);
     }
     return -EINVAL;
 }

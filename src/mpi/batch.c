@@ -83,7 +83,7 @@ static const char *find_network(const char *path)
 
     while (at && access(at, F_OK) < 0 && (slash = strrchr(at, '/')) && slash > at)
         *slash = '\0';
-    const char *network = at ? index_network_name(at) : NULL;
+    const char *network = at ? index_refused_filesystem(at) : NULL;
     free(at);
     return network;
 }

@@ -96,7 +96,7 @@ static int join_job(struct rank *r, int *argc, char ***argv, struct err *err)
 {
     sigset_t before;
 
-    signals_leave(&before);
+    signals_block(&before);
     int rc = cluster_join(argc, argv, err, &r->cluster);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;

@@ -49,7 +49,7 @@ static int open_index(struct daemon_site *s, const struct options *o,
 
 struct scans {
     struct http_runner *runner;
-    struct http_far *far;
+    struct http_remote *remote;
 };
 
 int rank_open_runner(const struct daemon_site *s, const struct options *o, struct err *err,
@@ -73,7 +73,7 @@ static int open_scans(struct daemon_site *s, const struct options *o, struct sca
 {
     int rc = rank_open_runner(s, o, err, &ret->runner);
 
-    return rc < 0 ? rc : http_far_new(ret->runner, s->index, &ret->far);
+    return rc < 0 ? rc : http_remote_new(ret->runner, s->index, &ret->remote);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ void rank_serve(struct rank *r, const struct options *o, const struct rank_place
     rank_start(r);
     rank_wait(r);
     r->ranks.receive(r, NULL); /* no more messages are passed to the index */
-    http_far_free(scans.far);
+    http_remote_free(scans.remote);
     http_runner_free(scans.runner);
     daemon_site_close(&s);
     err_done(&err);

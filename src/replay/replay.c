@@ -26,7 +26,7 @@ static void on_signal(int number)
         interrupted->stopped = true;
 }
 
-void replay_defaults(struct replay_options *o)
+void replay_options_init(struct replay_options *o)
 {
     *o = (struct replay_options){.speed = 1, .timing = true};
     o->filters = (struct replay_filters){

@@ -83,7 +83,7 @@ static void remove_tree(const char *place, const char *name)
     buf_done(&path);
 }
 
-void archive_writer_clean(const char *base)
+void archive_writer_remove_stale(const char *base)
 {
     DIR *dir = opendir(base);
     struct dirent *entry;

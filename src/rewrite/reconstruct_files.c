@@ -12,7 +12,7 @@ int reconstruct_open_file(const struct reconstruct *r, const char *path)
                       : beneath_file(r->dir, path);
 }
 
-int reconstruct_find(const char *base, const char *path)
+int reconstruct_open_dir(const char *base, const char *path)
 {
     struct text name = text_of(path);
 

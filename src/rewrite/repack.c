@@ -161,7 +161,7 @@ static int write_lines(struct repack *r, struct text text, struct err *err)
 
 /* ---- plain files, byte for byte -------------------------------------------------------------- */
 
-bool repack_compresses(const struct index_file *f)
+bool repack_can_compress(const struct index_file *f)
 {
     return f->format == TRACE_PLAIN && !index_file_is_unread(f) && !f->archive && !f->is_archive;
 }
@@ -171,7 +171,7 @@ static int begin_copy(struct repack *r, struct err *err)
     const uint32_t *files;
     size_t n = query_files(r->query, &files);
     struct snapshot *s = query_snapshot(r->query);
-    while (r->next < n && !repack_compresses(snapshot_file(s, files[r->next])))
+    while (r->next < n && !repack_can_compress(snapshot_file(s, files[r->next])))
         r->next++;
     if (r->next == n)
         return ERR_END;

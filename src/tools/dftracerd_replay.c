@@ -263,7 +263,7 @@ int main(int argc, char **argv)
     static struct command c;
     struct buf out = {0};
     struct err err = {0};
-    replay_defaults(&c.o);
+    replay_options_init(&c.o);
     parse_options(&c, argc, argv);
     check_options(&c);
     c.o.outermost = c.hierarchical && !c.respect;

@@ -20,12 +20,12 @@ int plan_check_numeric(const struct aggregate_plan *p, const struct measure *m, 
     int rc = 0;
 
     if (m->source->info.kind == PATH_COLUMN)
-        rc = query_seen(p->query, sources, 2, SEEN_NUMBER | SEEN_UNKNOWN, &seen);
+        rc = query_value_kinds(p->query, sources, 2, SEEN_NUMBER | SEEN_UNKNOWN, &seen);
     else if (!m->source->info.number)
         seen = SEEN_TEXT;
     if (rc < 0)
         return err_set_code(err, rc);
-    if (seen & (SEEN_NUMBER | SEEN_UNKNOWN) || (seen == 0 && !query_is_argument(m->source)))
+    if (seen & (SEEN_NUMBER | SEEN_UNKNOWN) || (seen == 0 && !source_is_argument(m->source)))
         return 0;
     return err_set_param(err, ERR_PARAM, param,
                          seen ? "`%s`: \"%.100s\" is text, not a number"

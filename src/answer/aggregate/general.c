@@ -139,7 +139,7 @@ static int keep_add(struct aggregate_plan *p, const struct item *it, unsigned *r
     *ret = p->keep_count++;
     int rc = query_source(p->query, text_of(it->path), &k->source);
     return rc < 0 ? err_set_code(err, -ENOMEM)
-                  : query_check_column(p->query, k->source, "agg", err);
+                  : query_check_argument(p->query, k->source, "agg", err);
 }
 
 /* Finds or inserts a quantile; they are sorted. */
@@ -272,7 +272,7 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
         type = VALUE_TEXT;
     if (rc < 0 || !copy)
         return err_set_code(err, -ENOMEM);
-    rc = query_check_column(p->query, *source, "group_by", err);
+    rc = query_check_argument(p->query, *source, "group_by", err);
     if (rc < 0)
         return rc;
     rc = plan_column(p, copy, type, UNIT_NONE, (struct output_column){OUTPUT_KEY, p->width++, 0});

@@ -117,7 +117,7 @@ static int pipeline_keys(struct aggregate_plan *p, const struct aggregate_option
         if (rc == 0)
             p->keys[p->width - 1].type = plan_type(copy, VALUE_TEXT);
         bool optional = plan_is_optional(o, o->group_keys[i]);
-        int known = rc < 0 || optional ? 0 : query_check_column(p->query, s, "group_keys", err);
+        int known = rc < 0 || optional ? 0 : query_check_argument(p->query, s, "group_keys", err);
         if (known < 0)
             return known;
     }

@@ -166,7 +166,7 @@ static void write_path(const struct call_tree *t, uint32_t node, struct buf *out
             shown.name = t->names[path[n]].name;
         else
             shown.group = t->group_values + (size_t)(path[n] - t->name_count) * t->group_count;
-        call_tree_label(t, &shown, out);
+        call_tree_write_label(t, &shown, out);
         buf_puts(out, n ? ";" : "");
     }
 }

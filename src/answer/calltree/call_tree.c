@@ -51,10 +51,10 @@ static int find_sources(struct call_tree *t, struct err *err)
         rc = query_source(t->query, text_of(sources[i].path), sources[i].at);
     t->clips = within_clips(t->query);
     if (t->clips)
-        within_stored(t->query, &t->ts, &t->dur);
+        within_stored_times(t->query, &t->ts, &t->dur);
     for (unsigned i = 0; i < t->group_count && rc == 0; i++) {
         rc = query_source(t->query, text_of(t->options.group_by[i]), &t->tuple_keys[2 + i]);
-        rc = rc < 0 ? rc : query_check_column(t->query, t->tuple_keys[2 + i], "group_by", err);
+        rc = rc < 0 ? rc : query_check_argument(t->query, t->tuple_keys[2 + i], "group_by", err);
     }
     return rc;
 }

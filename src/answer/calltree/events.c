@@ -111,7 +111,7 @@ const struct call_tree_event *call_tree_path_event(const struct call_tree_path *
 
 /* ---- names in paths -------------------------------------------------------------------------- */
 
-void call_tree_frame(const struct value *v, struct buf *out)
+void call_tree_write_name(const struct value *v, struct buf *out)
 {
     char digits[64];
 
@@ -140,17 +140,18 @@ void call_tree_frame(const struct value *v, struct buf *out)
     }
 }
 
-void call_tree_label(const struct call_tree *t, const struct call_tree_node *n, struct buf *out)
+void call_tree_write_label(const struct call_tree *t, const struct call_tree_node *n,
+                           struct buf *out)
 {
     if (!n->is_group) {
-        call_tree_frame(&n->name, out);
+        call_tree_write_name(&n->name, out);
         return;
     }
     for (unsigned i = 0; i < t->group_count; i++) {
         const struct value column = {.type = VALUE_TEXT, .text = text_of(t->options.group_by[i])};
         buf_puts(out, i ? "," : "");
-        call_tree_frame(&column, out);
+        call_tree_write_name(&column, out);
         buf_putc(out, '=');
-        call_tree_frame(&n->group[i], out);
+        call_tree_write_name(&n->group[i], out);
     }
 }

@@ -223,7 +223,7 @@ static int order_lanes(struct call_tree *t, uint32_t **ret_to)
         query_key_value(t->query, keys[2], &l->tid);
         l->first = i;
         if (t->clips)
-            within_part_of(t->query, keys, &l->covered);
+            within_spans_of(t->query, keys, &l->covered);
     }
     int rc = sort_items(t->lanes, n, sizeof(*t->lanes), compare_lanes, NULL, t->budget);
     if (rc < 0)

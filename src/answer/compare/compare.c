@@ -140,7 +140,7 @@ static int scan_sides(struct node_work *w)
         for (size_t s = 0; s < o->side_count; s++)
             missing = missing && w->sides[s].missing[i];
         if (missing)
-            rc = query_check_column(baseline->query, baseline->keys[i], "group_by", w->run->err);
+            rc = query_check_argument(baseline->query, baseline->keys[i], "group_by", w->run->err);
     }
     return rc;
 }
@@ -166,7 +166,8 @@ static int keep_meta(struct compare_run *run, const struct side *sides)
         c->complete = c->complete && query_complete(sides[s].query);
         for (size_t n = query_files(sides[s].query, &files); n > 0; n--) {
             uint32_t file = files[n - 1];
-            c->damaged_files += !seen[file] && index_file_lacks(snapshot_file(run->snapshot, file));
+            c->damaged_files +=
+                !seen[file] && index_file_is_incomplete(snapshot_file(run->snapshot, file));
             seen[file] = true;
         }
     }

@@ -16,7 +16,7 @@ static int side_add_key(struct side *s, const char *path)
     int rc = query_source(s->query, text_of(path), &s->keys[at]);
     struct err ignored = {0};
 
-    rc = rc < 0 ? rc : query_check_column(s->query, s->keys[at], "group_by", &ignored);
+    rc = rc < 0 ? rc : query_check_argument(s->query, s->keys[at], "group_by", &ignored);
     err_done(&ignored);
     s->missing[at] = rc == ERR_PARAM;
     return s->missing[at] ? 0 : rc;
@@ -168,7 +168,7 @@ static int list_groups(struct node_work *w, struct side *s)
         rc = g->keys ? 0 : -ENOMEM;
         for (unsigned k = 0; k < width && rc == 0; k++) {
             query_key_value(s->query, keys[k], &g->keys[k]);
-            rc = value_keep(&c->arena, &g->keys[k]);
+            rc = value_keep_text(&c->arena, &g->keys[k]);
         }
     }
     free(order);

@@ -262,7 +262,7 @@ static int name_hosts(struct side_windows *job, size_t *ret)
         if (key == QUERY_KEY_NULL || h->events == 0)
             continue;
         query_key_value(job->side->query, key, &h->name);
-        rc = value_keep(&job->work->run->result->arena, &h->name);
+        rc = value_keep_text(&job->work->run->result->arena, &h->name);
         job->hosts.at[(*ret)++] = *h;
     }
     return rc;

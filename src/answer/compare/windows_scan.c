@@ -197,7 +197,7 @@ struct group_set windows_set(const struct side_windows *job, unsigned width)
     static const struct acc_kind kind = {.size = sizeof(struct thread_windows),
                                          .wide = true,
                                          .item = sizeof(struct window),
-                                         .item_is_whole = window_is_whole,
+                                         .item_refers_to_groups = window_is_whole,
                                          .merge_lists = windows_merge};
     static const struct acc_spec windows = {.kind = &kind};
 

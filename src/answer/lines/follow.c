@@ -262,7 +262,7 @@ static int find_new(struct step *s, const struct index_file *n, const struct kno
 
     *start = end_of(n);
     if (n->state == INDEX_PENDING && s->follow->want)
-        index_want(query_index(s->query), n->name);
+        index_request_file(query_index(s->query), n->name);
     if (n->id == 0)
         return old ? keep_entry(s, old, n->state == INDEX_FAILED) : 0;
     if (old && !old->twin_name && !row_at_before((struct row_at){0, 0}, old->next))
@@ -364,7 +364,7 @@ int follow_query(struct follow *f, const struct query_env *env, struct snapshot 
     const struct scan_place *places;
     bool first = !f->latest;
 
-    chosen.may_vanish = chosen.may_vanish || !first;
+    chosen.allow_missing = chosen.allow_missing || !first;
     int rc = query_open(env, snapshot, &chosen, budget, err, &q);
     if (rc < 0)
         return rc;

@@ -259,7 +259,7 @@ static int fetch_text(struct finder *f, struct item_tools *tools, const struct s
 {
     struct lines *l = f->lines;
     struct trace_text *text;
-    int rc = tools_text(tools, f->plan->query, l->item.file, &text);
+    int rc = item_tools_text(tools, f->plan->query, l->item.file, &text);
 
     rc = rc < 0 ? rc : read_pieces(f, text, l->item.file->chunks[place->chunk].text_offset);
     rc = rc < 0 ? rc : repair_lines(f);

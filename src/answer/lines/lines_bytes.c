@@ -105,7 +105,7 @@ int lines_encode(void *plan, void *item, struct buf *text, struct buf *facts)
 
     rec_put_u(facts, n);
     if (p->order.by_key)
-        item_put_keys(&l->item, n, facts);
+        item_encode_keys(&l->item, n, facts);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t len = l->len[item_index(&l->item, k)];
         rec_put_u(facts, len);
@@ -189,7 +189,7 @@ static int take_lines(struct lines_plan *p, struct lines *l, struct rec *in, str
     if (rc < 0)
         return rc;
     if (p->order.by_key)
-        item_take_keys(&l->item, n, in);
+        item_decode_keys(&l->item, n, in);
     size_t bytes = 0;
     for (uint64_t i = 0; i < n; i++) {
         l->offset[i] = (uint32_t)bytes;

@@ -275,7 +275,7 @@ static uint64_t host_key(struct metadata *m, const struct index_file *f, int64_t
 {
     if (host == INDEX_NO_TEXT)
         return QUERY_KEY_NULL;
-    return query_key_text_id(is_hash ? query_resolve(m->query, f, pid, INDEX_HH, host) : host);
+    return query_key_text_id(is_hash ? query_resolve_name(m->query, f, pid, INDEX_HH, host) : host);
 }
 
 /* Sets *ret to the only host of a pid in a file. Returns false if there are several, or none. */

@@ -75,7 +75,7 @@ static int item_make(void *arg, struct item_tools *tools, size_t position, void 
 
     if (!it)
         return -ENOMEM;
-    scan_worker_gathers(tools->scan);
+    scan_worker_gather(tools->scan);
     int rc = rows_fill(p, tools->scan, it);
     if (rc == 0 && p->order.by_key && it->item.count)
         rc = item_sort(&it->item);
@@ -175,7 +175,7 @@ static int next_run(struct rows *r, struct err *err, struct item **ret)
     uint32_t run;
 
     if (r->returned)
-        cursor_take(r->cursor, r->returned);
+        cursor_consume(r->cursor, r->returned);
     r->returned = 0;
     int rc = cursor_next(r->cursor, err, ret, &run);
     if (rc < 0)
@@ -250,12 +250,12 @@ bool rows_may_continue(const struct rows *r)
     return limit > 0;
 }
 
-void rows_rest(struct rows *r)
+void rows_pause(struct rows *r)
 {
     if (!r->cursor)
         return;
     if (r->returned)
-        cursor_take(r->cursor, r->returned);
+        cursor_consume(r->cursor, r->returned);
     r->returned = 0;
     cursor_pause(r->cursor, false);
 }

@@ -39,7 +39,7 @@ int rows_encode(void *plan, void *rows, struct buf *text, struct buf *facts)
 
     rec_put_u(facts, n);
     if (p->order.by_key)
-        item_put_keys(item, n, facts);
+        item_encode_keys(item, n, facts);
     size_t bytes = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t row = item_index(item, k);
@@ -77,7 +77,7 @@ int rows_decode(const struct rows_plan *p, struct rec *facts, struct text text, 
     if (rc < 0)
         return rc;
     if (p->order.by_key)
-        item_take_keys(&it->item, n, facts);
+        item_decode_keys(&it->item, n, facts);
     for (uint64_t i = 0; i < n; i++)
         it->end[i] = end += rec_u(facts);
     it->item.count = (uint32_t)n;

@@ -148,7 +148,7 @@ static int store_values(struct filler *f, const struct scan_batch *b, size_t col
             continue;
         }
         *to = v->values[k]; /* its text is borrowed from the chunk */
-        rc = value_keep(&f->rows->texts, to) < 0 ? f->rows->texts.error : 0;
+        rc = value_keep_text(&f->rows->texts, to) < 0 ? f->rows->texts.error : 0;
     }
     return rc;
 }

@@ -304,7 +304,7 @@ static int fetch_text(struct cutter *c, struct item_tools *tools)
         rc = s->text ? 0 : -ENOMEM;
         s->cap = s->text ? s->cap : 0;
     }
-    rc = rc < 0 ? rc : tools_text(tools, c->plan->all, s->file, &text);
+    rc = rc < 0 ? rc : item_tools_text(tools, c->plan->all, s->file, &text);
     rc = rc < 0 ? rc : trace_text_read(text, s->place.offset, s->text, s->place.len);
     rc = lines_check_file(s->file, tools->fd, rc);
     s->len = s->place.len;

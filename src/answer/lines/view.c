@@ -51,7 +51,7 @@ static int view_make(void *arg, struct item_tools *tools, size_t position, void 
 
     if (rc == 0 || !v->follow || !has_changed(v->plan.query, position, rc))
         return rc;
-    tools_close_text(tools);
+    item_tools_close_text(tools);
     follow_lose(v->follow, v->plan.query, position);
     return 0;
 }
@@ -142,7 +142,7 @@ bool view_may_continue(const struct view *v)
 
 /* With follow, the current item is kept: a part of it may have been returned, and its file may
  * change. */
-void view_rest(struct view *v)
+void view_pause(struct view *v)
 {
     if (v->cursor)
         cursor_pause(v->cursor, v->follow != NULL);
@@ -218,7 +218,7 @@ int view_next(struct view *v, size_t want, struct buf *out, struct err *err)
         if (rc == 0)
             rc = write_run(v, (struct lines *)item, run, want - (out->len - before), out, &taken);
         if (rc == 0)
-            cursor_take(v->cursor, taken);
+            cursor_consume(v->cursor, taken);
         v->written += rc == 0 ? taken : 0;
     }
     if (rc == ERR_END && out->len > before)

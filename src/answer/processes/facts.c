@@ -105,7 +105,8 @@ static void fact_add_name(struct facts *t, const struct fact *f, enum index_name
     const struct index_file *file = snapshot_file(query_snapshot(t->query), f->file);
 
     if (into->type == VALUE_NULL && hash != INDEX_NO_TEXT)
-        *into = text_value(t->query, query_resolve(t->query, file, f->process->pid, kind, hash));
+        *into =
+            text_value(t->query, query_resolve_name(t->query, file, f->process->pid, kind, hash));
 }
 
 /* Sets the parent. That of a start record is preferred to the result of fork or spawn. */

@@ -44,7 +44,7 @@ static int begin_process(struct process_sums *w, const struct value *keys)
     w->has_tid = w->any_bytes = w->any_double = false;
     w->bytes = 0;
     w->bytes_f64 = 0;
-    return value_keep(&w->list->arena, &w->row->host);
+    return value_keep_text(&w->list->arena, &w->row->host);
 }
 
 /* Sets *into to the smaller (sign < 0) or larger of two times. */

@@ -98,7 +98,7 @@ static const struct acc_kind acc_nearest = {
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 static void set_found(const struct query *q, const struct find_job *job, struct groups *found,
-                      struct find_found *ret)
+                      struct find_result *ret)
 {
     const struct groups_of_set *set = &found->set[0];
 
@@ -117,7 +117,7 @@ static void set_found(const struct query *q, const struct find_job *job, struct 
         ret->object += file->chunks[i].rows;
 }
 
-int query_find(struct query *q, const struct find_options *o, struct find_found *ret,
+int query_find(struct query *q, const struct find_options *o, struct find_result *ret,
                struct err *err)
 {
     struct find_job job = {.options = o};
@@ -134,7 +134,7 @@ int query_find(struct query *q, const struct find_options *o, struct find_found 
     struct groups *found = NULL;
     int rc = query_source(q, TEXT("ts"), &nearest.column);
 
-    *ret = (struct find_found){0};
+    *ret = (struct find_result){0};
     if (o->has_place) { /* a position beyond the end of the file comes after all others */
         const struct index_file *file = snapshot_file(query_snapshot(q), o->file);
         uint64_t row = o->object;

@@ -191,7 +191,7 @@ int histogram_run(struct query *q, const char *column, uint32_t bins, struct err
     struct histogram_job job = {.bins = bins, .found = h};
     int rc = h ? query_source(q, text_of(column), &job.source) : -ENOMEM;
 
-    rc = rc < 0 ? rc : query_check_column(q, job.source, "column", err);
+    rc = rc < 0 ? rc : query_check_argument(q, job.source, "column", err);
     rc = rc < 0 || !bins ? rc : find_range(q, column, &job, err);
     rc = rc < 0 ? rc : scan_values(q, &job, err);
     if (rc < 0) {

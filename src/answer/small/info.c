@@ -59,7 +59,7 @@ static int count_processes(struct index *ix, struct snapshot *s, const uint32_t 
     int rc = 0;
 
     if (stats_has_all_summaries(s, files, count)) {
-        rc = index_root_summary(ix, s, &root);
+        rc = index_total_summary(ix, s, &root);
         rc = rc < 0 ? rc : add_threads(&list, s, root);
     } else {
         for (size_t i = 0; i < count && rc == 0; i++) {
@@ -135,7 +135,7 @@ static int read_roots(struct info *i)
         i->roots[i->root_count++] =
             (struct info_root){.path = env->root_paths[k],
                                .label = label && label[0] ? label : NULL,
-                               .network = index_network_name(env->root_paths[k])};
+                               .network = index_refused_filesystem(env->root_paths[k])};
     }
     return 0;
 }

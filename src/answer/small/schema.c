@@ -155,8 +155,8 @@ static int set_extent(struct arena *a, const struct column_seen *seen, struct sc
         return 0; /* mixed types have no order */
     c->min = e->min;
     c->max = e->max;
-    int rc = value_keep(a, &c->min);
-    return rc < 0 ? rc : value_keep(a, &c->max);
+    int rc = value_keep_text(a, &c->min);
+    return rc < 0 ? rc : value_keep_text(a, &c->max);
 }
 
 static int compare_paths(const void *a, const void *b)

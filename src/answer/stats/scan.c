@@ -59,7 +59,7 @@ static int durations_add(struct group_worker *w, const struct scan_values *v)
 {
     if (!times_within(w->own, v))
         return -EDOM;
-    int64_t group = groups_only(w, SET_TOTAL);
+    int64_t group = groups_single_group(w, SET_TOTAL);
     if (group < 0)
         return (int)group;
     *group_count(&w->found->set[SET_TOTAL], (uint32_t)group) += v->count;

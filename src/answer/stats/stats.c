@@ -51,7 +51,7 @@ static int add_group_key(struct stats_plan *plan, struct stats *s, const char *p
     s->group_by[s->group_by_count++] = copy;
     const struct source **key = &plan->group_keys[plan->group_width++];
     int rc = query_source(plan->query, text_of(copy), key);
-    return rc < 0 ? rc : query_check_column(plan->query, *key, "group_by", err);
+    return rc < 0 ? rc : query_check_argument(plan->query, *key, "group_by", err);
 }
 
 static int plan_groups(struct stats_plan *plan, struct stats *s, const struct stats_options *o,
@@ -129,7 +129,7 @@ static int plan_make(struct stats_plan *plan, struct stats *s, const struct stat
 static int set_key(struct stats *s, struct query *q, uint64_t key, struct value *ret)
 {
     query_key_value(q, key, ret);
-    return value_keep(&s->arena, ret);
+    return value_keep_text(&s->arena, ret);
 }
 
 static int set_counts(struct stats *s, const struct stats_found *f, unsigned table, uint64_t top,

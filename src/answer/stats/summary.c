@@ -50,7 +50,7 @@ static int get_summary(struct query *q, const struct summary **ret, struct summa
 
     *ret_own = NULL;
     if (stats_has_all_summaries(snapshot, files, count))
-        return index_root_summary(query_index(q), snapshot, ret);
+        return index_total_summary(query_index(q), snapshot, ret);
     *ret = *ret_own = summary_new();
     if (!*ret_own)
         return -ENOMEM;
@@ -120,8 +120,8 @@ static int count_threads(struct stats_found *f, const struct summary *sum)
         if (!(query_phases(q) >> t->class & 1))
             continue;
         if (t->host_is_hash && host != INDEX_NO_TEXT)
-            host =
-                query_resolve(q, snapshot_file(query_snapshot(q), t->file), t->pid, INDEX_HH, host);
+            host = query_resolve_name(q, snapshot_file(query_snapshot(q), t->file), t->pid,
+                                      INDEX_HH, host);
         rc = rc < 0 ? rc : id_key(q, t->pid, &keys[0]);
         rc = rc < 0 ? rc : id_key(q, t->tid, &keys[1]);
         keys[2] = query_key_text_id(host);

@@ -78,5 +78,5 @@ static bool pick_is_whole(const struct groups *f, unsigned set, const void *item
 }
 
 const struct acc_kind timeline_acc_picks = {.item = sizeof(struct timeline_pick),
-                                            .item_is_whole = pick_is_whole,
+                                            .item_refers_to_groups = pick_is_whole,
                                             .merge_lists = picks_merge};

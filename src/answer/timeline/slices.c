@@ -168,15 +168,16 @@ static int items_merge(struct acc *into, struct acc *from, unsigned set, const u
     return 0;
 }
 
-static bool item_is_whole(const struct groups *f, unsigned set, const void *of)
+static bool item_refers_to_groups(const struct groups *f, unsigned set, const void *of)
 {
     const struct call_item *item = of;
 
     return item->lane < f->set[TIMELINE_CELLS].ready && item->tuple < f->set[set].ready;
 }
 
-const struct acc_kind timeline_acc_items = {
-    .item = sizeof(struct call_item), .item_is_whole = item_is_whole, .merge_lists = items_merge};
+const struct acc_kind timeline_acc_items = {.item = sizeof(struct call_item),
+                                            .item_refers_to_groups = item_refers_to_groups,
+                                            .merge_lists = items_merge};
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 

@@ -32,10 +32,10 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
     rc = rc < 0 ? rc : query_source(q, TEXT("cat"), &p->names[1]);
     for (size_t i = 0; i < o->group_by_count && rc == 0; i++) {
         rc = query_source(q, text_of(o->group_by[i]), &p->keys[i]);
-        rc = rc < 0 ? rc : query_check_column(q, p->keys[i], "group_by", err);
+        rc = rc < 0 ? rc : query_check_argument(q, p->keys[i], "group_by", err);
     }
     rc = rc < 0 ? rc : query_source(q, text_of(o->color), &p->keys[p->width - 1]);
-    return rc < 0 ? rc : query_check_column(q, p->keys[p->width - 1], "color", err);
+    return rc < 0 ? rc : query_check_argument(q, p->keys[p->width - 1], "color", err);
 }
 
 /* Finds the first begin and the last end of the selection. *ret is false if nothing is selected. */

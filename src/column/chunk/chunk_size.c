@@ -19,7 +19,7 @@
 #include <math.h>
 
 enum { ITEM_CALLS = 2 }; /* the first calls count items of args.size bytes */
-const char *const index_transfer_calls[] = {
+const char *const column_transfer_calls[] = {
     "fread",   "fwrite",   "read",   "write",    "pread",           "pwrite",
     "pread64", "pwrite64", "readv",  "writev",   "preadv",          "pwritev",
     "preadv2", "pwritev2", "recv",   "send",     "recvfrom",        "sendto",
@@ -28,7 +28,7 @@ const char *const index_transfer_calls[] = {
 
 uint8_t size_class_of_name(struct text name)
 {
-    int i = text_find(name, index_transfer_calls);
+    int i = text_find(name, column_transfer_calls);
 
     return i < 0 ? 0 : i < ITEM_CALLS ? SIZE_TRANSFER | SIZE_COUNTED : SIZE_TRANSFER;
 }

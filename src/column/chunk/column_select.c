@@ -84,7 +84,7 @@ int column_copy_selected_i64(struct chunk_view *v, const struct column *col, con
     int rc = col->type == COLUMN_INT || col->type == COLUMN_TIME ? view_values(v, c) : -EINVAL;
 
     if (rc == 0 && c->dir.nulls == 0)
-        return pack_take_i64(&c->values, rows, lo, hi, out, ret_count);
+        return pack_copy_selected_i64(&c->values, rows, lo, hi, out, ret_count);
     if (rc == 0)
         rc = view_bitmap(v, c, &b);
     if (rc < 0)
@@ -93,7 +93,7 @@ int column_copy_selected_i64(struct chunk_view *v, const struct column *col, con
     if (selected_values == NULL)
         return -ENOMEM;
     kernels()->extract(rows, b->words, words, selected_values);
-    rc = pack_take_i64(&c->values, selected_values, lo, hi, out, ret_count);
+    rc = pack_copy_selected_i64(&c->values, selected_values, lo, hi, out, ret_count);
     free(selected_values);
     return rc;
 }

@@ -109,8 +109,8 @@ int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t cod
 int pack_pick_i64(struct pack_stream *s, const uint32_t *places, uint32_t n, int64_t *out);
 /* Copies the values within [lo, hi] whose bit is set in `wanted`, in any order. out: an element for
  * each set bit. Returns 0, ERR_CORRUPT or -ENOMEM. */
-int pack_take_i64(struct pack_stream *s, const uint64_t *wanted, int64_t lo, int64_t hi,
-                  int64_t *out, uint32_t *ret_count);
+int pack_copy_selected_i64(struct pack_stream *s, const uint64_t *wanted, int64_t lo, int64_t hi,
+                           int64_t *out, uint32_t *ret_count);
 /* *ret: *new*, `*ret_len` bytes and a NUL byte. */
 int pack_decode_bytes(const void *data, size_t len, char **ret, size_t *ret_len);
 

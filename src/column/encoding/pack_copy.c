@@ -68,8 +68,8 @@ static int copy_block(struct pack_stream *s, uint32_t first, const uint64_t *wan
     return rc;
 }
 
-int pack_take_i64(struct pack_stream *s, const uint64_t *wanted, int64_t lo, int64_t hi,
-                  int64_t *out, uint32_t *ret_count)
+int pack_copy_selected_i64(struct pack_stream *s, const uint64_t *wanted, int64_t lo, int64_t hi,
+                           int64_t *out, uint32_t *ret_count)
 {
     struct copy t = {lo, hi, out, 0};
     int rc = 0;

@@ -124,7 +124,7 @@ static int serve_items(void *server, struct text message, struct buf *answer)
 }
 
 /* On a remote rank: takes part in the scan of rank 0, which then pulls items. */
-static int begin_serving(struct cursor *c, struct query_far *far, struct err *err)
+static int begin_serving(struct cursor *c, struct query_remote *remote, struct err *err)
 {
     struct starts starts = {NULL, NULL};
     int rc = c->by_key || c->skip > 0 ? starts_find(c->maker.query, c->by_key, err, &starts) : 0;
@@ -133,23 +133,23 @@ static int begin_serving(struct cursor *c, struct query_far *far, struct err *er
     free(starts.first);
     if (rc < 0)
         return rc;
-    if (!c->maker.encode || far->serve || far->scans != far->wanted)
+    if (!c->maker.encode || remote->serve || remote->scans != remote->wanted)
         return ERR_CANCELLED;
     server_init(&c->server, &c->maker);
-    far->serve = serve_items;
-    far->serve_arg = &c->server;
+    remote->serve = serve_items;
+    remote->serve_arg = &c->server;
     return 0;
 }
 
 static int cursor_begin(struct cursor *c, struct err *err)
 {
-    struct query_far *far = query_environment(c->maker.query)->far;
+    struct query_remote *remote = query_environment(c->maker.query)->remote;
 
-    if (far && far->answer)
-        return begin_serving(c, far, err);
+    if (remote && remote->answer)
+        return begin_serving(c, remote, err);
     int rc = c->top ? 0 : open_ahead(c, err);
-    if (far)
-        far->local = true; /* remote ranks serve the first cursor of a query only */
+    if (remote)
+        remote->local = true; /* remote ranks serve the first cursor of a query only */
     return rc;
 }
 
@@ -334,7 +334,7 @@ int cursor_next(struct cursor *c, struct err *err, struct item **ret, uint32_t *
     return ERR_END;
 }
 
-void cursor_take(struct cursor *c, uint32_t n)
+void cursor_consume(struct cursor *c, uint32_t n)
 {
     c->left -= n;
     cursor_advance(c, n);

@@ -5,7 +5,7 @@
  * of these keys, each one only when one of its objects may be the next, and merged by a heap. So
  * only places whose keys overlap are in memory.
  *
- * Path:      cursor_new -> cursor_next and cursor_take for each run of objects -> cursor_free.
+ * Path:      cursor_new -> cursor_next and cursor_consume for each run of objects -> cursor_free.
  * Used by:   answer/lines: original lines and flat rows.
  * Threads:   a cursor belongs to one thread at a time; items are made on several (read_ahead.h).
  *            On another rank, a cursor only serves items to rank 0 (serve.h).
@@ -34,7 +34,7 @@ int cursor_new(const struct item_maker *maker, const struct cursor_options *o, s
  * or an error of the maker. */
 int cursor_next(struct cursor *c, struct err *err, struct item **ret, uint32_t *ret_run);
 /* Steps over n objects of the item of the last cursor_next. The item may be freed. */
-void cursor_take(struct cursor *c, uint32_t n);
+void cursor_consume(struct cursor *c, uint32_t n);
 /* Returns what remains of limit and offset. */
 void cursor_remaining(const struct cursor *c, uint64_t *ret_limit, uint64_t *ret_offset);
 /* Frees the items that were made in advance, because the client is slow. In file order the current

@@ -25,14 +25,14 @@ void item_add_keys(struct item *item, struct scan_batch *b, const struct item_or
         item_add_times(item, b, o->ts);
 }
 
-void item_put_keys(const struct item *item, uint32_t n, struct buf *out)
+void item_encode_keys(const struct item *item, uint32_t n, struct buf *out)
 {
     rec_put_u(out, item->nano);
     for (uint32_t k = 0; k < n; k++)
         buf_append(out, &item->keys[item_index(item, k)], sizeof(*item->keys));
 }
 
-void item_take_keys(struct item *item, uint64_t n, struct rec *in)
+void item_decode_keys(struct item *item, uint64_t n, struct rec *in)
 {
     item->nano = rec_u(in);
     rec_array(in, item->keys, n * sizeof(*item->keys));

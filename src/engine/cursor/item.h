@@ -54,9 +54,9 @@ void item_add_keys(struct item *item, struct scan_batch *b, const struct item_or
 /* Appends times, whatever the order. */
 void item_add_times(struct item *item, struct scan_batch *b, const struct source *ts);
 /* Encodes the unit and the first n keys in their order. */
-void item_put_keys(const struct item *item, uint32_t n, struct buf *out);
+void item_encode_keys(const struct item *item, uint32_t n, struct buf *out);
 /* Decodes them into item->keys, which has space for n. */
-void item_take_keys(struct item *item, uint64_t n, struct rec *in);
+void item_decode_keys(struct item *item, uint64_t n, struct rec *in);
 /* Creates item->order unless the objects are in the order of their keys. Returns 0 or -ENOMEM. */
 int item_sort(struct item *item);
 

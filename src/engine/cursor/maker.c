@@ -10,7 +10,7 @@
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-void tools_close_text(struct item_tools *t)
+void item_tools_close_text(struct item_tools *t)
 {
     if (!t->file)
         return;
@@ -20,11 +20,11 @@ void tools_close_text(struct item_tools *t)
     t->file = NULL;
 }
 
-int tools_text(struct item_tools *t, struct query *q, const struct index_file *file,
-               struct trace_text **ret)
+int item_tools_text(struct item_tools *t, struct query *q, const struct index_file *file,
+                    struct trace_text **ret)
 {
     if (t->file != file) {
-        tools_close_text(t);
+        item_tools_close_text(t);
         int rc = index_text_open(query_index(q), query_snapshot(q), file, &t->text, &t->fd);
         if (rc < 0)
             return rc;
@@ -34,22 +34,22 @@ int tools_text(struct item_tools *t, struct query *q, const struct index_file *f
     return 0;
 }
 
-void tools_free(struct item_tools *t)
+void item_tools_free(struct item_tools *t)
 {
     if (!t)
         return;
-    tools_close_text(t);
+    item_tools_close_text(t);
     scan_worker_free(t->scan);
     free(t);
 }
 
-static int tools_new(struct query *q, struct item_tools **ret)
+static int item_tools_new(struct query *q, struct item_tools **ret)
 {
     struct item_tools *t = calloc(1, sizeof(*t));
     int rc = t ? scan_worker_new(q, &t->scan) : -ENOMEM;
 
     if (rc < 0)
-        tools_free(t);
+        item_tools_free(t);
     else
         *ret = t;
     return rc;
@@ -58,7 +58,7 @@ static int tools_new(struct query *q, struct item_tools **ret)
 int maker_make(const struct item_maker *m, struct item_tools **tools, size_t position, void **ret)
 {
     struct index *ix = query_index(m->query);
-    int rc = *tools ? 0 : tools_new(m->query, tools);
+    int rc = *tools ? 0 : item_tools_new(m->query, tools);
 
     if (rc < 0)
         return rc;
@@ -66,7 +66,7 @@ int maker_make(const struct item_maker *m, struct item_tools **tools, size_t pos
     rc = m->make(m->arg, *tools, position, ret);
     index_query_running(ix, -1);
     if (rc < 0)
-        tools_close_text(*tools); /* its state is undefined after an error */
+        item_tools_close_text(*tools); /* its state is undefined after an error */
     return rc;
 }
 

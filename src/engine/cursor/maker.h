@@ -18,13 +18,13 @@ struct item_tools {
     struct trace_text *text;
     int fd;
 };
-void tools_free(struct item_tools *t); /* accepts NULL */
+void item_tools_free(struct item_tools *t); /* accepts NULL */
 /* Closes the open text, if any. */
-void tools_close_text(struct item_tools *t);
+void item_tools_close_text(struct item_tools *t);
 /* Sets *ret to the text of a file, which is opened unless it is open already; borrowed until
  * another one is opened. Returns 0, ERR_STALE, ERR_CORRUPT or -errno. */
-int tools_text(struct item_tools *t, struct query *q, const struct index_file *file,
-               struct trace_text **ret);
+int item_tools_text(struct item_tools *t, struct query *q, const struct index_file *file,
+                    struct trace_text **ret);
 
 struct item_maker {
     struct query *query;

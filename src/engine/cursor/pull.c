@@ -13,7 +13,8 @@ enum { THREADS_MIN = 8, THREADS_MAX = 64 };
 struct pull {
     const struct pull_client *client;
     struct query *query;
-    struct query_far far; /* as it was when the cursor was opened; borrows request and earlier */
+    struct query_remote
+        remote; /* as it was when the cursor was opened; borrows request and earlier */
     unsigned ranks;
     atomic_bool *opened; /* by rank: it may have the request open */
     pthread_t threads[THREADS_MAX];
@@ -28,7 +29,7 @@ static int pull_send(struct pull *p, unsigned rank, bool whole, struct text requ
     struct buf message = {0};
 
     atomic_store(&p->opened[rank], true);
-    query_far_put(&p->far, query_budget(p->query), whole, request, &message);
+    query_remote_encode(&p->remote, query_budget(p->query), whole, request, &message);
     int rc = message.error
                  ? message.error
                  : index_request_rank(query_index(p->query), rank, query_snapshot(p->query),
@@ -144,18 +145,18 @@ static void *pull_thread(void *arg)
 int pull_new(const struct pull_client *client, struct pull **ret)
 {
     struct query *q = client->maker->query;
-    const struct query_far *far = query_environment(q)->far;
+    const struct query_remote *remote = query_environment(q)->remote;
 
     *ret = NULL;
-    if (!far || far->answer || far->local || !client->maker->encode)
+    if (!remote || remote->answer || remote->local || !client->maker->encode)
         return 0;
     struct pull *p = calloc(1, sizeof(*p));
     if (!p)
         return -ENOMEM;
     p->client = client;
     p->query = q;
-    p->far = *far;
-    p->far.number = query_far_number();
+    p->remote = *remote;
+    p->remote.number = query_remote_number();
     p->ranks = index_rank_count(query_index(q));
     p->thread_max = p->ranks < THREADS_MIN   ? THREADS_MIN
                     : p->ranks > THREADS_MAX ? THREADS_MAX
@@ -196,7 +197,7 @@ void pull_stop(struct pull *p)
 {
     for (unsigned i = 1; i < p->ranks; i++)
         if (atomic_load(&p->opened[i]))
-            index_stop_rank(query_index(p->query), i, p->far.number);
+            index_stop_rank(query_index(p->query), i, p->remote.number);
 }
 
 /* A message that reaches a rank late has a number that is no longer used. */
@@ -207,7 +208,7 @@ void pull_end(struct pull *p)
     pull_stop(p);
     for (unsigned i = 1; i < p->ranks; i++)
         atomic_store(&p->opened[i], false);
-    p->far.number = query_far_number();
+    p->remote.number = query_remote_number();
 }
 
 void pull_free(struct pull *p)

@@ -1,7 +1,7 @@
 /* pull.h - rank 0 has remote ranks make the items of places whose chunks they have.
  *
  *   rank 0                              remote rank
- *   a thread chooses a run of places    opens the request, the first time (http/server/far.c)
+ *   a thread chooses a run of places    opens the request, the first time (http/server/remote.c)
  *     --places, bytes-->                makes their items until they have that many bytes
  *     <--items as bytes--               (serve.h), then does nothing until the next run
  *

@@ -34,7 +34,7 @@ static void free_idle_tools(struct read_ahead *a)
     struct item_tools *tools;
 
     while ((tools = tools_pop(a)))
-        tools_free(tools);
+        item_tools_free(tools);
 }
 
 /* ---- making one item ------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static void set_windows(struct read_ahead *a)
 
 static int read_ahead_init(struct read_ahead *a, const size_t *positions)
 {
-    const struct query_far *far = query_environment(a->maker.query)->far;
+    const struct query_remote *remote = query_environment(a->maker.query)->remote;
     int rc = read_ahead_begin_pull(a, run_done);
 
     if (rc == 0)
@@ -303,7 +303,7 @@ static int read_ahead_init(struct read_ahead *a, const size_t *positions)
     if (rc < 0 || !a->positions || !a->slot || !a->idle)
         return -ENOMEM;
     memcpy(a->positions, positions, a->count * sizeof(*positions));
-    if (far && far->answer) { /* rank 0 requests only items that it is going to use */
+    if (remote && remote->answer) { /* rank 0 requests only items that it is going to use */
         a->window = a->large_max;
         a->returned_ns = clock_mono_ns();
     }

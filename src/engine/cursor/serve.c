@@ -27,7 +27,7 @@ void server_done(struct server *s)
     if (!s->maker)
         return;
     while (s->idle_count > 0)
-        tools_free(s->idle[--s->idle_count]);
+        item_tools_free(s->idle[--s->idle_count]);
     pthread_mutex_destroy(&s->lock);
 }
 
@@ -49,7 +49,7 @@ static void tools_push(struct server *s, struct item_tools *tools)
         s->idle[s->idle_count++] = tools;
     pthread_mutex_unlock(&s->lock);
     if (!keep)
-        tools_free(tools);
+        item_tools_free(tools);
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */

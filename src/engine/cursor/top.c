@@ -29,7 +29,7 @@ int top_new(struct query *q, const struct top_options *o, struct err *err, struc
     struct top *t = calloc(1, sizeof(*t));
     int rc = t ? query_source(q, text_of(o->column), &order.by) : -ENOMEM;
 
-    rc = rc < 0 ? rc : query_check_column(q, order.by, "order", err);
+    rc = rc < 0 ? rc : query_check_argument(q, order.by, "order", err);
     if (rc == 0) {
         t->query = q;
         t->rows.list.budget = t->part.budget = query_budget(q);

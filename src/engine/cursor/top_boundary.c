@@ -192,7 +192,7 @@ void top_filter_chunk(struct top_filter *f, struct scan_chunk *c)
  * result of time_range, so there must be none. */
 int top_filter_plan(struct top_filter *f, struct top_mask *memory)
 {
-    const struct bound *b = source_bind(f->chunk->worker, f->order->by);
+    const struct binding *b = source_bind(f->chunk->worker, f->order->by);
     bool integers = f->shape == SHAPE_INT || f->shape == SHAPE_TIME || f->shape == SHAPE_BOOL;
     bool timeless = f->order->query->root == f->order->query->timeless;
     bool no_zero = f->low > 0 || f->high < 0;

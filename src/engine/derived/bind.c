@@ -7,7 +7,7 @@
 
 static const struct column_kind derived_null;
 
-int bind_null(struct bound *b)
+int bind_null(struct binding *b)
 {
     b->kind = &derived_null;
     b->shape = SHAPE_NULL;
@@ -23,7 +23,7 @@ int bind_null(struct bound *b)
     return 0;
 }
 
-int bind_integers(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
+int bind_integers(struct binding *b, const struct column_kind *kind, enum scan_shape shape,
                   int64_t min, int64_t max)
 {
     b->kind = kind;
@@ -41,7 +41,7 @@ enum scan_shape shape_of_entries(const struct column_entry *entry, uint32_t entr
     return entries ? SHAPE_TEXT : SHAPE_NULL;
 }
 
-int bind_dictionary(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
+int bind_dictionary(struct binding *b, const struct column_kind *kind, enum scan_shape shape,
                     const struct column_entry *entry, uint32_t entries)
 {
     if (shape == SHAPE_NULL)
@@ -53,23 +53,23 @@ int bind_dictionary(struct bound *b, const struct column_kind *kind, enum scan_s
     return 0;
 }
 
-struct bound *bind_part(struct scan_worker *w, struct bound *b, unsigned i)
+struct binding *bind_part(struct scan_worker *w, struct binding *b, unsigned i)
 {
     return b->part[i] = source_bind(w, b->source->part[i]);
 }
 
 /* Returns NULL without memory. */
-static struct bound *bound_at(struct scan_worker *w, const struct source *s)
+static struct binding *binding_at(struct scan_worker *w, const struct source *s)
 {
-    if (s->id >= w->bound.count && vec_extend(&w->bound, w->query->source_count) < 0)
+    if (s->id >= w->bindings.count && vec_extend(&w->bindings, w->query->source_count) < 0)
         return NULL;
-    struct bound **b = &w->bound.at[s->id];
+    struct binding **b = &w->bindings.at[s->id];
     if (!*b && (*b = calloc(1, sizeof(**b))))
         (*b)->source = s;
     return *b;
 }
 
-static void forget_chunk(struct bound *b)
+static void forget_chunk(struct binding *b)
 {
     b->i64.batch = b->f64.batch = b->keys.batch = b->codes.batch = b->valid.batch = UINT32_MAX;
     b->has_key_table = false;
@@ -79,39 +79,39 @@ static void forget_chunk(struct bound *b)
     (void)bind_null(b);
 }
 
-struct bound *source_bind(struct scan_worker *w, const struct source *s)
+struct binding *source_bind(struct scan_worker *w, const struct source *s)
 {
-    static struct bound nothing = {.kind = &derived_null, .shape = SHAPE_NULL, .nulls = true};
-    struct bound *b = bound_at(w, s);
+    static struct binding nothing = {.kind = &derived_null, .shape = SHAPE_NULL, .nulls = true};
+    struct binding *b = binding_at(w, s);
 
-    if (worker_fails(w, b ? 0 : -ENOMEM))
+    if (worker_set_error(w, b ? 0 : -ENOMEM))
         return &nothing; /* shared by all threads: a null column is never written to */
     if (b->serial != w->serial) {
         forget_chunk(b);
-        if (worker_fails(w, s->kind->bind(w, b)))
+        if (worker_set_error(w, s->kind->bind(w, b)))
             (void)bind_null(b);
         b->serial = w->serial;
     }
     return b;
 }
 
-void bound_free(struct bound *b)
+void binding_free(struct binding *b)
 {
     if (!b)
         return;
-    struct grow *const all[] = {
+    struct scratch *const all[] = {
         &b->own[0],       &b->own[1],       &b->own[2],        &b->own[3],     &b->key_table,
         &b->dense_values, &b->dense_codes,  &b->dense_numbers, &b->i64.memory, &b->f64.memory,
         &b->keys.memory,  &b->codes.memory, &b->valid.memory,
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-        grow_done(all[i]);
+        scratch_done(all[i]);
     arena_done(&b->arena);
     free(b);
 }
 
-bool bound_times(const struct bound *ts, const struct bound *dur, int64_t *ret_from,
-                 int64_t *ret_to)
+bool binding_time_limits(const struct binding *ts, const struct binding *dur, int64_t *ret_from,
+                         int64_t *ret_to)
 {
     if (ts->shape != SHAPE_TIME)
         return false;

@@ -18,22 +18,22 @@ extern const struct column_kind derived_column, derived_dur, derived_te, derived
 /* ---- bind.c ---------------------------------------------------------------------------------- */
 
 /* Makes all rows null. Returns 0, as the next ones, for the caller to return. */
-int bind_null(struct bound *b);
+int bind_null(struct binding *b);
 /* Binds to integers between min and max, which `kind` reads. */
-int bind_integers(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
+int bind_integers(struct binding *b, const struct column_kind *kind, enum scan_shape shape,
                   int64_t min, int64_t max);
 /* Binds to codes, which `kind` reads, of entries, which are borrowed. */
-int bind_dictionary(struct bound *b, const struct column_kind *kind, enum scan_shape shape,
+int bind_dictionary(struct binding *b, const struct column_kind *kind, enum scan_shape shape,
                     const struct column_entry *entry, uint32_t entries);
 /* Binds part i to the same chunk, and sets b->part[i]. */
-struct bound *bind_part(struct scan_worker *w, struct bound *b, unsigned i);
+struct binding *bind_part(struct scan_worker *w, struct binding *b, unsigned i);
 enum scan_shape shape_of_entries(const struct column_entry *entry, uint32_t entries);
 
 /* ---- stored.c -------------------------------------------------------------------------------- */
 
-int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c);
+int bind_stored(struct scan_worker *w, struct binding *b, const struct column *c);
 /* Binds to the codes of a stored column with other entries; remap: other codes by stored code. */
-int bind_renamed(struct bound *b, const struct column *c, enum scan_shape shape,
+int bind_renamed(struct binding *b, const struct column *c, enum scan_shape shape,
                  const struct column_entry *entry, uint32_t entries, const uint32_t *remap);
 /* Reads values. Returns true if it has set only rows that may still be selected. */
 bool stored_integers(struct scan_batch *batch, const struct column *c, int64_t *out);
@@ -44,26 +44,26 @@ void stored_valid(struct scan_batch *batch, const struct column *c, uint64_t *ma
 #define CODED_NULL UINT32_MAX
 /* Allocates codes for the whole chunk, which the caller sets (CODED_NULL: null). NULL: no
  * memory. */
-uint32_t *coded_alloc(struct scan_worker *w, struct bound *b);
+uint32_t *coded_alloc(struct scan_worker *w, struct binding *b);
 /* Binds to these codes. The entries are copied. Returns 0 or -ENOMEM. */
-int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry *entry,
+int bind_coded(struct scan_worker *w, struct binding *b, const struct column_entry *entry,
                size_t entries);
 
 /* Allocates integers for the whole chunk, and a bitmap of the rows that have one; the caller sets
  * both. NULL: no memory. */
-int64_t *whole_alloc(struct scan_worker *w, struct bound *b, uint64_t **ret_valid);
+int64_t *whole_alloc(struct scan_worker *w, struct binding *b, uint64_t **ret_valid);
 /* Binds to these integers. */
-int bind_whole(struct bound *b, int64_t min, int64_t max);
+int bind_whole(struct binding *b, int64_t min, int64_t max);
 
 /* ---- other.c and merged.c -------------------------------------------------------------------- */
 
 /* Binds to the values of a path in the column "@other". */
-int bind_other(struct scan_worker *w, struct bound *b, const struct column *other,
+int bind_other(struct scan_worker *w, struct binding *b, const struct column *other,
                struct text path);
 /* Binds to the values of the first part, or if they are null, of the second (may be NULL). Rows
  * whose bit is set in `without` (may be NULL) are null. */
-int bind_merged(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
-                const uint64_t *without);
+int bind_merged(struct scan_worker *w, struct binding *b, struct binding *first,
+                struct binding *second, const uint64_t *without);
 
 /* ---- lanes.c --------------------------------------------------------------------------------- */
 

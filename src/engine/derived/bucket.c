@@ -4,7 +4,7 @@
 #include "engine/derived/times.h"
 
 /* Returns the origin of the buckets, in the unit of the bound source. */
-static int64_t bucket_base(const struct bound *b)
+static int64_t bucket_base(const struct binding *b)
 {
     return (int64_t)(b->source->origin_ns / (b->nano ? 1 : 1000));
 }
@@ -16,11 +16,11 @@ static int64_t bucket_floor(int64_t value, int64_t base, int64_t step)
 }
 
 /* Times are mostly in order, so the bucket of the row before is tried first. */
-static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *bucket_i64(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
-    struct bound *ts = b->part[0];
+    struct binding *ts = b->part[0];
     const uint64_t *valid;
-    const int64_t *starts = bound_i64(batch, ts, &valid);
+    const int64_t *starts = binding_i64(batch, ts, &valid);
     int64_t from = 0, to = 0, value = 0; /* `value` is the bucket of [from, to); empty at first */
     const int64_t base = bucket_base(b);
 
@@ -39,26 +39,26 @@ static const int64_t *bucket_i64(struct scan_batch *batch, struct bound *b, int6
     return out;
 }
 
-static bool bucket_steps(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid,
+static bool bucket_steps(struct scan_batch *batch, struct binding *b, const uint64_t **ret_valid,
                          uint32_t *out)
 {
-    struct bound *ts = b->part[0];
+    struct binding *ts = b->part[0];
     int64_t first;
 
     if (ts->nano != b->nano || __builtin_add_overflow(b->min, bucket_base(b), &first))
         return false;
-    kernels()->divide(bound_i64(batch, ts, ret_valid), batch->rows, first, (uint64_t)b->step,
+    kernels()->divide(binding_i64(batch, ts, ret_valid), batch->rows, first, (uint64_t)b->step,
                       b->code_count - 1, out);
     return true;
 }
 
-static const int64_t *bucket_zero(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *bucket_zero(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
     (void)batch, (void)b, (void)out;
     return no_values.integers;
 }
 
-static int bind_bucket(struct scan_worker *w, struct bound *b)
+static int bind_bucket(struct scan_worker *w, struct binding *b)
 {
     static const struct column_kind all_in_one = {.i64 = bucket_zero};
     const struct source *s = b->source;
@@ -67,7 +67,7 @@ static int bind_bucket(struct scan_worker *w, struct bound *b)
         b->nulls = false;
         return bind_integers(b, &all_in_one, SHAPE_TIME, 0, 0);
     }
-    struct bound *ts = bind_part(w, b, 0);
+    struct binding *ts = bind_part(w, b, 0);
     if (ts->shape != SHAPE_TIME)
         return 0;
     b->nano = ts->nano || s->interval_ns % 1000 != 0 || s->origin_ns % 1000 != 0;

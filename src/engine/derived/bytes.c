@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int bind_uncovered(struct scan_worker *w, struct bound *b, const struct column *c,
+static int bind_uncovered(struct scan_worker *w, struct binding *b, const struct column *c,
                           const uint64_t *covered)
 {
     uint32_t n = w->chunk.rows, words = (n + 63) / 64;
@@ -26,9 +26,9 @@ static int bind_uncovered(struct scan_worker *w, struct bound *b, const struct c
     return rc < 0 ? rc : bind_whole(b, c->min < 0 ? c->min : 0, c->max);
 }
 
-static int bind_bytes(struct scan_worker *w, struct bound *b)
+static int bind_bytes(struct scan_worker *w, struct binding *b)
 {
-    struct bound *all = bind_part(w, b, 0);
+    struct binding *all = bind_part(w, b, 0);
     const uint64_t *covered;
 
     if (all->shape == SHAPE_NULL)

@@ -1,7 +1,7 @@
 /* column.c - stored columns by their names; a bare name is a field of the line or an argument. */
 #include "engine/derived/bind.h"
 
-static int bind_named(struct scan_worker *w, struct bound *b)
+static int bind_named(struct scan_worker *w, struct binding *b)
 {
     const struct path_info *info = &b->source->info;
     struct column first, second, other;

@@ -18,9 +18,9 @@ bool scan_is_nano(struct scan_chunk *c, const struct source *s)
 
 bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, int64_t *ret_max)
 {
-    const struct bound *b = source_bind(c->worker, s);
+    const struct binding *b = source_bind(c->worker, s);
 
-    if (!bound_is_integer(b))
+    if (!binding_is_integer(b))
         return false;
     *ret_min = b->min;
     *ret_max = b->max;
@@ -32,21 +32,21 @@ bool scan_range(struct scan_chunk *c, const struct source *s, int64_t *ret_min, 
 const int64_t *batch_i64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid,
                          bool *ret_nano)
 {
-    struct bound *bound = source_bind(b->chunk->worker, s);
+    struct binding *bound = source_bind(b->chunk->worker, s);
 
     if (ret_nano)
         *ret_nano = bound->nano;
-    return bound_i64(b, bound, ret_valid);
+    return binding_i64(b, bound, ret_valid);
 }
 
 const double *batch_f64(struct scan_batch *b, const struct source *s, const uint64_t **ret_valid)
 {
-    return bound_f64(b, source_bind(b->chunk->worker, s), ret_valid);
+    return binding_f64(b, source_bind(b->chunk->worker, s), ret_valid);
 }
 
 const uint64_t *batch_valid(struct scan_batch *b, const struct source *s)
 {
-    return bound_valid(b, source_bind(b->chunk->worker, s));
+    return binding_valid(b, source_bind(b->chunk->worker, s));
 }
 
 struct batch_numbers batch_numbers(struct scan_batch *b, const struct source *s)
@@ -82,22 +82,22 @@ static struct value value_of_entry(const struct column_entry *e)
 
 struct value batch_value(struct scan_batch *batch, const struct source *s, uint32_t row)
 {
-    struct bound *b = source_bind(batch->chunk->worker, s);
+    struct binding *b = source_bind(batch->chunk->worker, s);
     const uint64_t *valid;
 
-    if (bound_has_dictionary(b)) {
-        uint32_t code = bound_codes(batch, b)[row];
+    if (binding_has_dictionary(b)) {
+        uint32_t code = binding_codes(batch, b)[row];
         struct column_entry e = {0};
         if (code != b->entries)
-            e = bound_entry(batch->chunk->worker, b, code);
+            e = binding_entry(batch->chunk->worker, b, code);
         return value_of_entry(&e);
     }
     if (b->shape == SHAPE_DOUBLE) {
-        double value = bound_f64(batch, b, &valid)[row];
+        double value = binding_f64(batch, b, &valid)[row];
         return batch_is_valid(valid, row) ? (struct value){.type = VALUE_DOUBLE, .d = value}
                                           : (struct value){.type = VALUE_NULL};
     }
-    int64_t value = bound_i64(batch, b, &valid)[row];
+    int64_t value = binding_i64(batch, b, &valid)[row];
     if (!batch_is_valid(valid, row))
         return (struct value){.type = VALUE_NULL};
     if (b->shape == SHAPE_TIME)

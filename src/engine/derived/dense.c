@@ -47,7 +47,7 @@ static const uint32_t *spread_word(uint64_t valid, uint32_t n, const uint32_t *f
 }
 
 /* Moves the values at the end of `codes` to their rows. Rows without one get `null`. */
-static int spread_codes(struct scan_worker *w, const struct bound *b, uint32_t *codes,
+static int spread_codes(struct scan_worker *w, const struct binding *b, uint32_t *codes,
                         uint32_t null)
 {
     const uint32_t *from = codes + b->column.nulls;
@@ -65,7 +65,7 @@ static int spread_codes(struct scan_worker *w, const struct bound *b, uint32_t *
     return rc;
 }
 
-int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
+int binding_number_values(struct scan_worker *w, struct binding *b, bool exactly)
 {
     uint32_t rows = w->chunk.rows, value_count = rows - b->column.nulls, count = 0;
     uint64_t distance = (uint64_t)b->column.max - (uint64_t)b->column.min;
@@ -76,9 +76,9 @@ int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
     if (!b->stored || b->shape != SHAPE_INT || distance >= SPAN_MAX || !(w->chunk.many || exactly))
         return -EDOM;
     uint32_t span = (uint32_t)distance + 1;
-    uint32_t *codes = grow_to(&b->dense_codes, ((size_t)rows + 64) * sizeof(*codes));
-    uint32_t *numbers = grow_to(&b->dense_numbers, span * sizeof(*numbers));
-    int64_t *values = grow_to(&b->dense_values, span * sizeof(*values));
+    uint32_t *codes = scratch_reserve(&b->dense_codes, ((size_t)rows + 64) * sizeof(*codes));
+    uint32_t *numbers = scratch_reserve(&b->dense_numbers, span * sizeof(*numbers));
+    int64_t *values = scratch_reserve(&b->dense_values, span * sizeof(*values));
     if (!codes || !numbers || !values)
         return -ENOMEM;
     memset(numbers, 0, span * sizeof(*numbers));
@@ -99,15 +99,15 @@ int bound_dense(struct scan_worker *w, struct bound *b, bool exactly)
     return rc;
 }
 
-int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
+int binding_dense_codes(struct scan_worker *w, struct binding *b, uint32_t limit)
 {
-    struct bound *stored = b->kind->of_part ? b->part[0] : b;
-    int rc = bound_dense(w, stored, false);
+    struct binding *stored = b->kind->of_part ? b->part[0] : b;
+    int rc = binding_number_values(w, stored, false);
 
     if (rc < 0 || stored->dense_count >= limit)
         return rc < 0 ? rc : -EDOM;
     const int64_t *values = stored->dense_values.data;
-    uint64_t *keys = grow_to(&b->key_table, (stored->dense_count + 1ul) * sizeof(*keys));
+    uint64_t *keys = scratch_reserve(&b->key_table, (stored->dense_count + 1ul) * sizeof(*keys));
     if (!keys)
         return -ENOMEM;
     for (uint32_t i = 0; i < stored->dense_count && rc == 0; i++) {
@@ -123,7 +123,7 @@ int bound_dense_codes(struct scan_worker *w, struct bound *b, uint32_t limit)
     return rc;
 }
 
-const uint32_t *batch_dense_codes(struct scan_batch *batch, struct bound *b)
+const uint32_t *batch_dense_codes(struct scan_batch *batch, struct binding *b)
 {
     const uint32_t *codes = b->codes_of->dense_codes.data;
 

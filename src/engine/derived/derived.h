@@ -1,17 +1,17 @@
-/* derived.h - the implementation of columns: a source is a column that the query uses; struct bound
- * is a source bound to the current chunk of a worker, as a name is bound to a value.
+/* derived.h - the implementation of columns: a source is a column that the query uses; a binding is
+ * a source bound to the current chunk of a worker, as a name is bound to a value.
  *
  * Used by:   filter/, within and covered calls; answers use columns.h.
  * Path:      source_of adds a source to the query. Its kind (struct column_kind, see the table in
  *            source.c) has a function that decides, once a chunk, how its values are computed
- *            there, and sets bound.kind to the kind whose functions read them. bound_* call these a
- *            batch at a time and keep the values in lanes until the next batch (lanes.c). No other
- *            function depends on the kinds. To add one, write a file with its struct column_kind,
- *            and add a line in source.c.
+ *            there, and sets binding.kind to the kind whose functions read them. binding_* call
+ *            these a batch at a time and keep the values in lanes until the next batch (lanes.c).
+ *            No other function depends on the kinds. To add one, write a file with its struct
+ *            column_kind, and add a line in source.c.
  * Errors:    the worker keeps the first one: see columns.h.
- * Memory:    sources: the query's arena; the memory of a bound is kept from chunk to chunk until
- *            bound_free.
- * Threads:   sources: the query's thread, before the scan. A bound belongs to its worker.
+ * Memory:    sources: the query's arena; the memory of a binding is kept from chunk to chunk until
+ *            binding_free.
+ * Threads:   sources: the query's thread, before the scan. A binding belongs to its worker.
  */
 #ifndef DFTRACERD_ENGINE_DERIVED_DERIVED_H
 #define DFTRACERD_ENGINE_DERIVED_DERIVED_H
@@ -30,26 +30,26 @@ struct column_kind {
     /* The columns that it is computed from; "=dur": the stored column of this name. */
     const char *parts[PARTS_MAX];
     /* Sets the members of `b` for the current chunk; they begin as those of a null column. */
-    int (*bind)(struct scan_worker *w, struct bound *b);
+    int (*bind)(struct scan_worker *w, struct binding *b);
     /* For INT, TIME and BOOL; sets b->i64.valid. */
-    const int64_t *(*i64)(struct scan_batch *batch, struct bound *b, int64_t *out);
-    const double *(*f64)(struct scan_batch *batch, struct bound *b, double *out); /* for DOUBLE */
-    const uint32_t *(*codes)(struct scan_batch *batch, struct bound *b, uint32_t *out);
+    const int64_t *(*i64)(struct scan_batch *batch, struct binding *b, int64_t *out);
+    const double *(*f64)(struct scan_batch *batch, struct binding *b, double *out); /* for DOUBLE */
+    const uint32_t *(*codes)(struct scan_batch *batch, struct binding *b, uint32_t *out);
     /* Marks the rows that have a value. NULL: i64 or codes find them. */
-    void (*valid)(struct scan_batch *batch, struct bound *b, uint64_t *mask);
+    void (*valid)(struct scan_batch *batch, struct binding *b, uint64_t *mask);
     /* Marks the rows that are null in `stored_except_zeros`, but have the value 0. */
-    void (*zeros)(struct scan_batch *batch, struct bound *b, uint64_t *mask);
+    void (*zeros)(struct scan_batch *batch, struct binding *b, uint64_t *mask);
     /* Computes (value - min) / step for each row; undefined for null rows. Returns false if it
      * cannot in this chunk. NULL: there is no faster method than i64. */
-    bool (*steps)(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid,
+    bool (*steps)(struct scan_batch *batch, struct binding *b, const uint64_t **ret_valid,
                   uint32_t *out);
     /* Computes the value from that of part[0]. Returns false for null. NULL: the value depends on
      * more than part[0]. */
-    bool (*of_part)(const struct bound *b, int64_t part, int64_t *ret);
+    bool (*of_part)(const struct binding *b, int64_t part, int64_t *ret);
 };
 
 struct source {
-    unsigned id;      /* position in scan_worker.bound */
+    unsigned id;      /* position in scan_worker.bindings */
     struct text path; /* as requested */
     struct path_info info;
     const struct column_kind *kind;
@@ -64,7 +64,7 @@ struct source {
 
 /* The values of a source in one batch (scan_batch.number). */
 struct lane {
-    struct grow memory;
+    struct scratch memory;
     const void *values; /* in `memory` or elsewhere */
     uint32_t batch;
     bool few; /* only rows that may still be selected have been set */
@@ -72,7 +72,7 @@ struct lane {
 };
 
 /* A source bound to the current chunk of the worker. */
-struct bound {
+struct binding {
     const struct source *source;
     uint64_t serial; /* scan_worker.serial of the chunk that it is bound to; 0: none yet */
     const struct column_kind *kind;
@@ -86,33 +86,33 @@ struct bound {
     const struct column *stored, *stored_except_zeros;
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
-    const uint32_t *ids;              /* TEXT as stored; invalid once bound_entry has failed */
+    const uint32_t *ids;              /* TEXT as stored; invalid once binding_entry has failed */
     const struct column_entry *entry; /* NULL: those of `column` */
     const uint32_t *remap;            /* codes of `column` to own codes; NULL: the same */
-    struct bound *part[PARTS_MAX];
+    struct binding *part[PARTS_MAX];
     /* a column with nulls in exactly the same rows; NULL: see kind->valid */
-    struct bound *same_nulls;
-    struct grow own[4]; /* memory of the kind */
-    struct arena arena; /* decoded texts of entries */
+    struct binding *same_nulls;
+    struct scratch own[4]; /* memory of the kind */
+    struct arena arena;    /* decoded texts of entries */
     struct lane i64, f64, keys, codes, valid;
     /* codes.c; code_count 0: not made yet, UINT32_MAX: impossible */
     uint32_t code_count, code_limit;
-    struct grow key_table;
+    struct scratch key_table;
     bool has_key_table;
-    struct bound *codes_of; /* the source whose dense codes are used; NULL: none */
+    struct binding *codes_of; /* the source whose dense codes are used; NULL: none */
     /* dense.c: number of distinct values (0: not counted); values by number; numbers by row; number
      * + 1 by distance from min */
     uint32_t dense_count;
-    struct grow dense_values, dense_codes, dense_numbers;
+    struct scratch dense_values, dense_codes, dense_numbers;
     uint64_t only_serial; /* of the chunk whose selected rows all have `only_code` */
     uint32_t only_code;
 };
 
-static inline bool bound_has_dictionary(const struct bound *b)
+static inline bool binding_has_dictionary(const struct binding *b)
 {
     return b->shape == SHAPE_TEXT || b->shape == SHAPE_MIXED;
 }
-static inline bool bound_is_integer(const struct bound *b)
+static inline bool binding_is_integer(const struct binding *b)
 {
     return b->shape == SHAPE_INT || b->shape == SHAPE_TIME || b->shape == SHAPE_BOOL;
 }
@@ -131,16 +131,18 @@ struct source *source_like(struct query *q, const struct source *like,
 /* ---- sources in a chunk ---------------------------------------------------------------------- */
 
 /* Never returns NULL: on errors, all rows of the chunk are null. */
-struct bound *source_bind(struct scan_worker *w, const struct source *s);
+struct binding *source_bind(struct scan_worker *w, const struct source *s);
 /* Sets limits of the chunk's times in ns. Returns false if no object has a time. */
-bool bound_times(const struct bound *ts, const struct bound *dur, int64_t *ret_from,
-                 int64_t *ret_to);
+bool binding_time_limits(const struct binding *ts, const struct binding *dur, int64_t *ret_from,
+                         int64_t *ret_to);
 /* Returns an entry of the dictionary of a TEXT or MIXED source; code < entries. */
-struct column_entry bound_entry(struct scan_worker *w, struct bound *b, uint32_t code);
-const uint32_t *bound_codes(struct scan_batch *batch, struct bound *b); /* null rows: `entries` */
-const int64_t *bound_i64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid);
-const double *bound_f64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid);
-const uint64_t *bound_valid(struct scan_batch *batch, struct bound *b); /* NULL: all are valid */
-void bound_free(struct bound *b);
+struct column_entry binding_entry(struct scan_worker *w, struct binding *b, uint32_t code);
+const uint32_t *binding_codes(struct scan_batch *batch,
+                              struct binding *b); /* null rows: `entries` */
+const int64_t *binding_i64(struct scan_batch *batch, struct binding *b, const uint64_t **ret_valid);
+const double *binding_f64(struct scan_batch *batch, struct binding *b, const uint64_t **ret_valid);
+const uint64_t *binding_valid(struct scan_batch *batch,
+                              struct binding *b); /* NULL: all are valid */
+void binding_free(struct binding *b);
 
 #endif

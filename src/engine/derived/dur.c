@@ -5,29 +5,32 @@
 #include <errno.h>
 #include <string.h>
 
-enum { DUR, PH, BAD };    /* parts; BAD: the dur of the line is too large to be stored */
-enum { X_ROWS, X_CODES }; /* in bound.own: an enum x_rows; a bit for each code of ph that means X */
+enum { DUR, PH, BAD }; /* parts; BAD: the dur of the line is too large to be stored */
+enum {
+    X_ROWS,
+    X_CODES
+}; /* in binding.own: an enum x_rows; a bit for each code of ph that means X */
 enum x_rows { X_SOME, X_ALL, X_NONE };
 
 /* ---- rows without dur ------------------------------------------------------------------------ */
 
 /* Marks the rows whose dur is 0 if it is missing: X events, except for those whose dur was too
  * large to be stored (because a clock was set back). */
-static void mark_x(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+static void mark_x(struct scan_batch *batch, struct binding *b, uint64_t *mask)
 {
-    struct bound *ph = b->part[PH], *bad = b->part[BAD];
+    struct binding *ph = b->part[PH], *bad = b->part[BAD];
     uint64_t is_bad[SCAN_WORDS];
 
     if (*(const enum x_rows *)b->own[X_ROWS].data == X_ALL)
         memset(mask, 0xFF, SCAN_WORDS * 8);
     else if (ph->shape == SHAPE_INT) /* a null row is 0 */
-        kernels()->range_i64(bound_i64(batch, ph, NULL), batch->rows, 1, 1, mask);
+        kernels()->range_i64(binding_i64(batch, ph, NULL), batch->rows, 1, 1, mask);
     else
-        kernels()->table_u32(bound_codes(batch, ph), batch->rows, b->own[X_CODES].data,
+        kernels()->table_u32(binding_codes(batch, ph), batch->rows, b->own[X_CODES].data,
                              ph->entries + 1, mask);
     if (bad->shape != SHAPE_BOOL)
         return;
-    kernels()->range_i64(bound_i64(batch, bad, NULL), batch->rows, 1, 1, is_bad);
+    kernels()->range_i64(binding_i64(batch, bad, NULL), batch->rows, 1, 1, is_bad);
     for (uint32_t i = 0; i < (batch->rows + 63) / 64; i++)
         mask[i] &= ~is_bad[i];
 }
@@ -45,9 +48,9 @@ static bool lacks_dur(const struct scan_batch *batch, const uint64_t *valid)
     return missing != 0;
 }
 
-static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+static void dur_zeros(struct scan_batch *batch, struct binding *b, uint64_t *mask)
 {
-    struct bound *dur = b->part[DUR];
+    struct binding *dur = b->part[DUR];
     uint64_t valid[SCAN_WORDS], x[SCAN_WORDS];
 
     memset(valid, 0xFF, sizeof(valid));
@@ -63,7 +66,7 @@ static void dur_zeros(struct scan_batch *batch, struct bound *b, uint64_t *mask)
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* The stored column is read into the lane of dur directly: its own lane is rarely needed. */
-static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *dur_i64(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
     const struct column *stored = b->stored_except_zeros;
     uint64_t *mask = lane_mask(out), x[SCAN_WORDS];
@@ -88,16 +91,16 @@ static const int64_t *dur_i64(struct scan_batch *batch, struct bound *b, int64_t
 /* ---- binding --------------------------------------------------------------------------------- */
 
 /* Finds the entries of ph that mean an X event. */
-static int find_x(struct scan_worker *w, struct bound *b, struct bound *ph, enum x_rows *ret)
+static int find_x(struct scan_worker *w, struct binding *b, struct binding *ph, enum x_rows *ret)
 {
     uint32_t hits = 0, words = ph->entries / 32 + 1,
-             *table = grow_to(&b->own[X_CODES], words * sizeof(*table));
+             *table = scratch_reserve(&b->own[X_CODES], words * sizeof(*table));
 
     if (!table)
         return -ENOMEM;
     memset(table, 0, words * sizeof(*table));
     for (uint32_t i = 0; i < ph->entries; i++) {
-        struct column_entry e = bound_entry(w, ph, i);
+        struct column_entry e = binding_entry(w, ph, i);
         bool x = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) ||
                  (e.type == TRACE_INT && e.i == 1);
         table[i / 32] |= (uint32_t)x << i % 32;
@@ -107,18 +110,18 @@ static int find_x(struct scan_worker *w, struct bound *b, struct bound *ph, enum
     return 0;
 }
 
-static int bind_dur(struct scan_worker *w, struct bound *b)
+static int bind_dur(struct scan_worker *w, struct binding *b)
 {
-    struct bound *dur = bind_part(w, b, DUR);
-    enum x_rows *x = grow_to(&b->own[X_ROWS], sizeof(*x));
+    struct binding *dur = bind_part(w, b, DUR);
+    enum x_rows *x = scratch_reserve(&b->own[X_ROWS], sizeof(*x));
     int rc = x ? 0 : -ENOMEM;
 
     if (dur->shape != SHAPE_NULL && !dur->nulls)
         return bind_stored(w, b, dur->stored);
-    struct bound *ph = bind_part(w, b, PH), *bad = bind_part(w, b, BAD);
+    struct binding *ph = bind_part(w, b, PH), *bad = bind_part(w, b, BAD);
     if (rc == 0)
         *x = X_NONE;
-    if (rc == 0 && bound_has_dictionary(ph))
+    if (rc == 0 && binding_has_dictionary(ph))
         rc = find_x(w, b, ph, x);
     else if (rc == 0 && ph->shape == SHAPE_INT && ph->min <= 1 && ph->max >= 1)
         *x = ph->min == 1 && ph->max == 1 && !ph->nulls ? X_ALL : X_SOME;

@@ -100,22 +100,22 @@ uint64_t fold_key(struct query *q, const struct source *s, uint64_t key)
     return query_key_bin(q, key, &bin) ? key_make(KEY_INT, bin) : QUERY_KEY_OTHERS;
 }
 
-static int bin_of_row(const struct bound *b, int64_t value)
+static int bin_of_row(const struct binding *b, int64_t value)
 {
     return b->shape == SHAPE_TIME ? bin_of_time(value, b->nano) : bin_of_integer(value);
 }
 
-bool fold_has_codes(const struct bound *b)
+bool fold_has_codes(const struct binding *b)
 {
     return b->source->folded && !b->source->kept &&
            (b->shape == SHAPE_INT || b->shape == SHAPE_TIME);
 }
 
-int fold_make_codes(struct bound *b)
+int fold_make_codes(struct binding *b)
 {
     int first = bin_of_row(b, b->min), last = bin_of_row(b, b->max);
     uint32_t count = (uint32_t)(last - first) + 1;
-    uint64_t *keys = grow_to(&b->key_table, (count + 1ul) * sizeof(*keys));
+    uint64_t *keys = scratch_reserve(&b->key_table, (count + 1ul) * sizeof(*keys));
 
     if (!keys)
         return -ENOMEM;
@@ -127,11 +127,11 @@ int fold_make_codes(struct bound *b)
 }
 
 /* Rows that are not selected may have any value, but need a valid code. */
-void fold_batch_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+void fold_batch_codes(struct scan_batch *batch, struct binding *b, uint32_t *out)
 {
     int first = bin_of_row(b, b->min);
     const uint64_t *valid;
-    const int64_t *values = bound_i64(batch, b, &valid);
+    const int64_t *values = binding_i64(batch, b, &valid);
 
     for (uint32_t i = 0; i < batch->rows; i++) {
         uint32_t code = (uint32_t)(bin_of_row(b, values[i]) - first);

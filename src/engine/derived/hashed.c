@@ -14,7 +14,7 @@
 
 enum { PID, FIRST };           /* parts: the pid, then the columns in order of precedence */
 enum { KIND_NONE = -1 };       /* of a column without hashes */
-enum { ENTRIES };              /* in bound.own */
+enum { ENTRIES };              /* in binding.own */
 enum { FALLBACK = PARTS_MAX }; /* in place of the number of a column: the host of the process */
 
 /* One search among the names of a file costs about as much as resolving LOOKUP_COST names in a
@@ -32,8 +32,8 @@ static const struct {
 
 /* The columns of a chunk that the names are found by, and the pid. */
 struct inputs {
-    struct bound *pid; /* the pid is unknown unless its shape is SHAPE_INT */
-    struct bound *column[PARTS_MAX];
+    struct binding *pid; /* the pid is unknown unless its shape is SHAPE_INT */
+    struct binding *column[PARTS_MAX];
     int kind[PARTS_MAX];
     unsigned count;
     bool fallback; /* only for `host`: rows without any of the columns take it from their process */
@@ -100,11 +100,11 @@ static int resolve_all(struct scan_worker *w)
  * processes. */
 static int resolve_one(struct scan_worker *w, enum index_name_kind kind, uint32_t hash)
 {
-    uint32_t name = index_name_in(w->chunk.file, kind, hash);
+    uint32_t name = index_name_in_file(w->chunk.file, kind, hash);
     bool by_process = name == INDEX_NO_TEXT && snapshot_file_count(w->query->snapshot) > 1;
 
     if (name == INDEX_NO_TEXT && !by_process)
-        name = query_resolve(w->query, w->chunk.file, INT64_MIN, kind, hash);
+        name = query_resolve_name(w->query, w->chunk.file, INT64_MIN, kind, hash);
     return add_resolved(w, kind, hash, name, by_process);
 }
 
@@ -153,7 +153,7 @@ static int translate_entry(struct scan_worker *w, int kind, const struct column_
     uint32_t name = r->name;
     *ret_by_process = r->by_process && !pid_known;
     if (r->by_process && pid_known)
-        name = query_resolve(w->query, w->chunk.file, pid, (enum index_name_kind)kind, hash);
+        name = query_resolve_name(w->query, w->chunk.file, pid, (enum index_name_kind)kind, hash);
     if (!*ret_by_process && name != hash)
         *ret = text_entry(w, name);
     return 0;
@@ -169,14 +169,14 @@ static int kind_of(const struct source *s)
     return KIND_NONE;
 }
 
-static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *in)
+static void find_inputs(struct scan_worker *w, struct binding *b, struct inputs *in)
 {
     bool all = false; /* a column has a value in every row, so those after it are not needed */
 
     *in = (struct inputs){.pid = bind_part(w, b, PID)};
     for (unsigned i = FIRST; i < PARTS_MAX && b->source->part[i] && !all; i++) {
-        struct bound *c = bind_part(w, b, i);
-        if (!bound_has_dictionary(c))
+        struct binding *c = bind_part(w, b, i);
+        if (!binding_has_dictionary(c))
             continue;
         in->kind[in->count] = kind_of(c->source);
         in->column[in->count++] = c;
@@ -188,11 +188,12 @@ static void find_inputs(struct scan_worker *w, struct bound *b, struct inputs *i
 /* ---- names by code: there is one column ------------------------------------------------------ */
 
 /* *ret_by_process: names depend on the process, so they have to be found by row. */
-static int rename_column(struct scan_worker *w, struct bound *b, const struct inputs *in,
+static int rename_column(struct scan_worker *w, struct binding *b, const struct inputs *in,
                          bool *ret_by_process)
 {
-    struct bound *c = in->column[0];
-    struct column_entry e, *entries = grow_to(&b->own[ENTRIES], c->entries * sizeof(*entries));
+    struct binding *c = in->column[0];
+    struct column_entry e,
+        *entries = scratch_reserve(&b->own[ENTRIES], c->entries * sizeof(*entries));
     bool one_pid = in->pid->shape == SHAPE_INT && !in->pid->nulls && in->pid->min == in->pid->max;
 
     if (!entries)
@@ -231,7 +232,7 @@ static int add_entry(struct row_names *r, unsigned column, uint32_t code, int64_
         has_name = host != INDEX_NO_TEXT;
         name = has_name ? text_entry(w, host) : name;
     } else {
-        struct column_entry e = bound_entry(w, r->in->column[column], code);
+        struct column_entry e = binding_entry(w, r->in->column[column], code);
         /* The pid of the row is known, even if it is none (INT64_MIN). */
         rc = translate_entry(w, r->in->kind[column], &e, pid, true, &name, &by_process);
     }
@@ -261,11 +262,11 @@ static int code_batch(struct row_names *r, struct scan_batch *batch, uint32_t *o
     const struct inputs *in = r->in;
     const uint32_t *codes[PARTS_MAX] = {NULL};
     const uint64_t *valid;
-    const int64_t *pids = bound_i64(batch, in->pid, &valid);
+    const int64_t *pids = binding_i64(batch, in->pid, &valid);
     int rc = budget_check(r->worker->query->budget);
 
     for (unsigned i = 0; i < in->count; i++)
-        codes[i] = bound_codes(batch, in->column[i]);
+        codes[i] = binding_codes(batch, in->column[i]);
     for (uint32_t row = 0; row < batch->rows && rc == 0 && !r->worker->error; row++) {
         bool has_pid = batch_is_valid(valid, row);
         int64_t pid = has_pid ? pids[row] : INT64_MIN;
@@ -282,7 +283,7 @@ static int code_batch(struct row_names *r, struct scan_batch *batch, uint32_t *o
     return rc < 0 ? rc : r->worker->error;
 }
 
-static int code_rows(struct scan_worker *w, struct bound *b, const struct inputs *in)
+static int code_rows(struct scan_worker *w, struct binding *b, const struct inputs *in)
 {
     struct row_names r = {.worker = w,
                           .in = in,
@@ -305,7 +306,7 @@ static int code_rows(struct scan_worker *w, struct bound *b, const struct inputs
     return rc;
 }
 
-static int bind_hashed(struct scan_worker *w, struct bound *b)
+static int bind_hashed(struct scan_worker *w, struct binding *b)
 {
     struct inputs in;
     bool by_process = false;

@@ -15,12 +15,12 @@ bool lane_has(const struct lane *l, const struct scan_batch *batch)
 void *lane_begin(struct lane *l, const struct scan_batch *batch)
 {
     struct scan_worker *w = batch->chunk->worker;
-    void *out = grow_to(&l->memory, (SCAN_BATCH + SCAN_WORDS) * sizeof(uint64_t));
+    void *out = scratch_reserve(&l->memory, (SCAN_BATCH + SCAN_WORDS) * sizeof(uint64_t));
 
     l->batch = UINT32_MAX;
     l->few = false;
     l->valid = NULL;
-    return worker_fails(w, out ? 0 : -ENOMEM) ? w->spare : out;
+    return worker_set_error(w, out ? 0 : -ENOMEM) ? w->spare : out;
 }
 
 bool lane_end(struct lane *l, const struct scan_batch *batch, const void *values)
@@ -60,9 +60,9 @@ const uint64_t *lane_valid(const struct scan_batch *batch, uint64_t *mask)
 
 /* ---- values of the batch --------------------------------------------------------------------- */
 
-static void valid_of_codes(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+static void valid_of_codes(struct scan_batch *batch, struct binding *b, uint64_t *mask)
 {
-    const uint32_t *codes = bound_codes(batch, b);
+    const uint32_t *codes = binding_codes(batch, b);
 
     b->valid.few = b->codes.few;
     memset(mask, 0, SCAN_WORDS * 8);
@@ -70,16 +70,16 @@ static void valid_of_codes(struct scan_batch *batch, struct bound *b, uint64_t *
         mask[i / 64] |= (uint64_t)(codes[i] != b->entries) << i % 64;
 }
 
-const uint64_t *bound_valid(struct scan_batch *batch, struct bound *b)
+const uint64_t *binding_valid(struct scan_batch *batch, struct binding *b)
 {
     const uint64_t *valid;
 
     if (!b->nulls)
         return NULL;
     if (b->same_nulls)
-        return bound_valid(batch, b->same_nulls);
-    if (!b->kind->valid && !bound_has_dictionary(b)) {
-        (void)bound_i64(batch, b, &valid);
+        return binding_valid(batch, b->same_nulls);
+    if (!b->kind->valid && !binding_has_dictionary(b)) {
+        (void)binding_i64(batch, b, &valid);
         return valid;
     }
     if (!lane_has(&b->valid, batch)) {
@@ -95,9 +95,9 @@ const uint64_t *bound_valid(struct scan_batch *batch, struct bound *b)
     return b->valid.valid;
 }
 
-const uint32_t *bound_codes(struct scan_batch *batch, struct bound *b)
+const uint32_t *binding_codes(struct scan_batch *batch, struct binding *b)
 {
-    if (!bound_has_dictionary(b))
+    if (!binding_has_dictionary(b))
         return no_values.codes;
     if (!lane_has(&b->codes, batch)) {
         uint32_t *out = lane_begin(&b->codes, batch);
@@ -110,12 +110,12 @@ const uint32_t *bound_codes(struct scan_batch *batch, struct bound *b)
     return b->codes.values;
 }
 
-const int64_t *bound_i64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid)
+const int64_t *binding_i64(struct scan_batch *batch, struct binding *b, const uint64_t **ret_valid)
 {
     const uint64_t *ignored, **valid = ret_valid ? ret_valid : &ignored;
 
     *valid = no_values.keys;
-    if (!bound_is_integer(b))
+    if (!binding_is_integer(b))
         return no_values.integers;
     if (!lane_has(&b->i64, batch)) {
         int64_t *out = lane_begin(&b->i64, batch);
@@ -126,13 +126,13 @@ const int64_t *bound_i64(struct scan_batch *batch, struct bound *b, const uint64
     return b->i64.values;
 }
 
-struct column_entry bound_entry(struct scan_worker *w, struct bound *b, uint32_t code)
+struct column_entry binding_entry(struct scan_worker *w, struct binding *b, uint32_t code)
 {
     struct column_entry e;
 
     if (b->entry)
         return b->entry[code];
-    if (w->error || worker_fails(w, column_entry(w->chunk.view, b->stored, code, &e)))
+    if (w->error || worker_set_error(w, column_entry(w->chunk.view, b->stored, code, &e)))
         e = (struct column_entry){0};
     return e;
 }
@@ -154,9 +154,9 @@ static bool entry_number(const struct column_entry *e, double *ret)
 
 /* Returns the numbers of a mixed column. The bitmap differs from that of the source, where texts
  * are not null. */
-static const double *mixed_numbers(struct scan_batch *batch, struct bound *b, double *out)
+static const double *mixed_numbers(struct scan_batch *batch, struct binding *b, double *out)
 {
-    const uint32_t *codes = bound_codes(batch, b);
+    const uint32_t *codes = binding_codes(batch, b);
     uint64_t *mask = lane_mask(out);
 
     for (uint32_t i = 0; i < batch->rows; i++) {
@@ -164,7 +164,7 @@ static const double *mixed_numbers(struct scan_batch *batch, struct bound *b, do
         out[i] = 0;
         mask[i / 64] = i % 64 ? mask[i / 64] : 0;
         if (codes[i] != b->entries)
-            e = bound_entry(batch->chunk->worker, b, codes[i]);
+            e = binding_entry(batch->chunk->worker, b, codes[i]);
         mask[i / 64] |= (uint64_t)entry_number(&e, &out[i]) << i % 64;
     }
     b->f64.few = b->codes.few;
@@ -173,9 +173,9 @@ static const double *mixed_numbers(struct scan_batch *batch, struct bound *b, do
 }
 
 /* Times are converted to us. */
-static const double *integers_as_doubles(struct scan_batch *batch, struct bound *b, double *out)
+static const double *integers_as_doubles(struct scan_batch *batch, struct binding *b, double *out)
 {
-    const int64_t *values = bound_i64(batch, b, &b->f64.valid);
+    const int64_t *values = binding_i64(batch, b, &b->f64.valid);
 
     b->f64.few = b->i64.few;
     if (b->shape == SHAPE_TIME && b->nano) {
@@ -188,7 +188,7 @@ static const double *integers_as_doubles(struct scan_batch *batch, struct bound 
     return out;
 }
 
-const double *bound_f64(struct scan_batch *batch, struct bound *b, const uint64_t **ret_valid)
+const double *binding_f64(struct scan_batch *batch, struct binding *b, const uint64_t **ret_valid)
 {
     *ret_valid = no_values.keys;
     if (b->shape == SHAPE_NULL || b->shape == SHAPE_BOOL || b->shape == SHAPE_TEXT)

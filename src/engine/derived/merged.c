@@ -30,15 +30,15 @@ static struct column_entry entry_of_key(struct scan_worker *w, uint64_t key)
 
 /* Adds the keys of all rows to the table. Sets codes[row] to the number of its key, or
  * CODED_NULL. */
-static int number_rows(struct scan_worker *w, struct bound *const part[2], const uint64_t *without,
-                       struct group_table *keys, uint32_t *codes)
+static int number_rows(struct scan_worker *w, struct binding *const part[2],
+                       const uint64_t *without, struct group_table *keys, uint32_t *codes)
 {
     struct scan_batch batch;
 
     for (uint32_t at = 0; at < w->chunk.rows; at += SCAN_BATCH) {
         batch_at(w, at, &batch);
-        const uint64_t *first = bound_keys(&batch, part[0]);
-        const uint64_t *second = part[1] ? bound_keys(&batch, part[1]) : first;
+        const uint64_t *first = binding_keys(&batch, part[0]);
+        const uint64_t *second = part[1] ? binding_keys(&batch, part[1]) : first;
         for (uint32_t i = 0; i < batch.rows; i++) {
             uint64_t key = first[i] != QUERY_KEY_NULL ? first[i] : second[i];
             bool is_null = key == QUERY_KEY_NULL || (without && batch_is_valid(without, at + i));
@@ -51,10 +51,10 @@ static int number_rows(struct scan_worker *w, struct bound *const part[2], const
     return w->error;
 }
 
-int bind_merged(struct scan_worker *w, struct bound *b, struct bound *first, struct bound *second,
-                const uint64_t *without)
+int bind_merged(struct scan_worker *w, struct binding *b, struct binding *first,
+                struct binding *second, const uint64_t *without)
 {
-    struct bound *const part[] = {first, second};
+    struct binding *const part[] = {first, second};
     VEC(struct column_entry) entries = {.budget = w->query->budget};
     struct group_table keys;
     uint32_t *codes = coded_alloc(w, b);

@@ -3,8 +3,8 @@
 
 #include "engine/derived/keys.h"
 
-uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
-                       enum index_name_kind kind, uint32_t hash)
+uint32_t query_resolve_name(struct query *q, const struct index_file *file, int64_t pid,
+                            enum index_name_kind kind, uint32_t hash)
 {
     bool conflict = false;
     uint32_t name = index_resolve(q->snapshot, file, pid, kind, hash, &conflict);
@@ -18,7 +18,7 @@ uint32_t process_host(struct query *q, const struct index_file *file, const stru
 {
     if (p->host == INDEX_NO_TEXT || !p->host_is_hash)
         return p->host;
-    return query_resolve(q, file, p->pid, INDEX_HH, p->host);
+    return query_resolve_name(q, file, p->pid, INDEX_HH, p->host);
 }
 
 uint32_t only_host_of_pid(struct query *q, const struct index_file *file, int64_t pid)

@@ -9,8 +9,8 @@
 #include "engine/query.h"
 
 /* Returns the name of a hash, or `hash` if it has none (all are text ids). Counts conflicts. */
-uint32_t query_resolve(struct query *q, const struct index_file *file, int64_t pid,
-                       enum index_name_kind kind, uint32_t hash);
+uint32_t query_resolve_name(struct query *q, const struct index_file *file, int64_t pid,
+                            enum index_name_kind kind, uint32_t hash);
 
 /* process_host returns the host of a process; only_host_of_pid the one that all processes of a file
  * with this pid have in common. Both are text ids of names; INDEX_NO_TEXT: none. */

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-enum { ENTRIES, REMAP }; /* in bound.own */
+enum { ENTRIES, REMAP }; /* in binding.own */
 
 /* Finds the value of a member. Returns false if there is none, or it is null. */
 static bool find_member(struct members *m, struct text path, struct column_entry *ret)
@@ -18,11 +18,14 @@ static bool find_member(struct members *m, struct text path, struct column_entry
 }
 
 /* Decoded texts are in the arena of the bound source until it is bound to the next chunk. */
-int bind_other(struct scan_worker *w, struct bound *b, const struct column *other, struct text path)
+int bind_other(struct scan_worker *w, struct binding *b, const struct column *other,
+               struct text path)
 {
-    uint32_t *remap = grow_to(&b->own[REMAP], ((size_t)other->entries + 1) * sizeof(*remap));
+    uint32_t *remap =
+        scratch_reserve(&b->own[REMAP], ((size_t)other->entries + 1) * sizeof(*remap));
     struct column_entry e,
-        *entries = grow_to(&b->own[ENTRIES], ((size_t)other->entries + 1) * sizeof(*entries));
+        *entries =
+            scratch_reserve(&b->own[ENTRIES], ((size_t)other->entries + 1) * sizeof(*entries));
     uint32_t found = 0;
 
     arena_done(&b->arena);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { PID, HOST };                     /* parts */
-enum { RANKS, VALID, HOST_IDS, STATE }; /* in bound.own */
+enum { RANKS, VALID, HOST_IDS, STATE }; /* in binding.own */
 enum { MEMO = 256 };
 
 /* Consecutive rows have the same process, or one of a few: the last results are kept. */
@@ -16,7 +16,7 @@ struct memo {
     uint32_t host;
     bool used;
 };
-/* To find the ranks of rows: bound.own[STATE]. */
+/* To find the ranks of rows: binding.own[STATE]. */
 struct ranks {
     const struct rank_table *table;
     uint32_t *host_ids;     /* text ids by code of the host */
@@ -37,12 +37,12 @@ static int64_t rank_of_process(struct scan_worker *w, struct ranks *r, int64_t p
 /* ---- ranks by process ------------------------------------------------------------------------ */
 
 /* If few rows may be selected, only these are set: pids of the others are unknown. */
-static const int64_t *rank_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *rank_i64(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
     struct ranks *r = b->own[STATE].data;
     const uint64_t *valid;
-    const int64_t *pids = bound_i64(batch, b->part[PID], &valid);
-    const uint32_t *codes = bound_codes(batch, b->part[HOST]);
+    const int64_t *pids = binding_i64(batch, b->part[PID], &valid);
+    const uint32_t *codes = binding_codes(batch, b->part[HOST]);
     uint64_t *mask = lane_mask(out);
     uint32_t count, last = UINT32_MAX;
     const uint32_t *few = batch->places ? NULL : batch_few(batch, &count);
@@ -65,15 +65,15 @@ static const int64_t *rank_i64(struct scan_batch *batch, struct bound *b, int64_
     return out;
 }
 
-static int read_host_ids(struct scan_worker *w, struct bound *host, struct grow *memory,
+static int read_host_ids(struct scan_worker *w, struct binding *host, struct scratch *memory,
                          uint32_t **ret)
 {
-    uint32_t *ids = *ret = grow_to(memory, (host->entries + 1ul) * sizeof(*ids));
+    uint32_t *ids = *ret = scratch_reserve(memory, (host->entries + 1ul) * sizeof(*ids));
 
     if (!ids)
         return -ENOMEM;
     for (uint32_t i = 0; i < host->entries; i++) {
-        struct column_entry e = bound_entry(w, host, i);
+        struct column_entry e = binding_entry(w, host, i);
         ids[i] = INDEX_NO_TEXT;
         if (e.type == TRACE_TEXT)
             ids[i] = e.text_id != INDEX_NO_TEXT ? e.text_id
@@ -84,7 +84,7 @@ static int read_host_ids(struct scan_worker *w, struct bound *host, struct grow 
 }
 
 /* Computes the ranks of all rows of the chunk, so that their minimum and maximum are exact. */
-static int bind_chunk(struct scan_worker *w, struct bound *b)
+static int bind_chunk(struct scan_worker *w, struct binding *b)
 {
     uint32_t rows = w->chunk.rows, found = 0;
     int64_t out[SCAN_BATCH + SCAN_WORDS], min = INT64_MAX, max = INT64_MIN;
@@ -113,10 +113,10 @@ static int bind_chunk(struct scan_worker *w, struct bound *b)
 /* ---- ranks by pid: all rows have the same host ----------------------------------------------- */
 
 /* Pids that are not in the table occur only in rows that cannot be selected. */
-static const int64_t *rank_of_pids(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *rank_of_pids(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
-    struct bound *pid = b->part[PID];
-    const int64_t *pids = bound_i64(batch, pid, NULL), *ranks = b->own[RANKS].data;
+    struct binding *pid = b->part[PID];
+    const int64_t *pids = binding_i64(batch, pid, NULL), *ranks = b->own[RANKS].data;
     const uint64_t first = (uint64_t)pid->min, span = (uint64_t)pid->max - first + 1;
     const uint64_t *known = b->own[VALID].data;
     uint64_t *mask = lane_mask(out);
@@ -135,7 +135,7 @@ static const int64_t *rank_of_pids(struct scan_batch *batch, struct bound *b, in
     return out;
 }
 
-static bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
+static bool rank_of_pid(const struct binding *b, int64_t pid, int64_t *ret)
 {
     uint64_t at = (uint64_t)pid - (uint64_t)b->part[PID]->min;
 
@@ -144,18 +144,18 @@ static bool rank_of_pid(const struct bound *b, int64_t pid, int64_t *ret)
 }
 
 /* Makes a table of the ranks of all pids in the chunk. */
-static int bind_pids(struct scan_worker *w, struct bound *b, const struct rank_table *table,
+static int bind_pids(struct scan_worker *w, struct binding *b, const struct rank_table *table,
                      uint32_t host)
 {
     static const struct column_kind by_pid = {.i64 = rank_of_pids, .of_part = rank_of_pid};
-    const struct bound *pid = b->part[PID];
+    const struct binding *pid = b->part[PID];
     bool one = pid->min == pid->max;
     const int64_t *pids = one ? &pid->min : pid->dense_values.data;
     const uint32_t count = one ? 1 : pid->dense_count;
     size_t span = (size_t)(pid->max - pid->min) + 1;
-    int64_t *ranks = grow_to(&b->own[RANKS], span * sizeof(*ranks)), min = INT64_MAX,
+    int64_t *ranks = scratch_reserve(&b->own[RANKS], span * sizeof(*ranks)), min = INT64_MAX,
             max = INT64_MIN;
-    uint64_t *valid = grow_to(&b->own[VALID], (span / 64 + 1) * sizeof(*valid));
+    uint64_t *valid = scratch_reserve(&b->own[VALID], (span / 64 + 1) * sizeof(*valid));
     uint32_t found = 0;
 
     if (!ranks || !valid)
@@ -181,7 +181,8 @@ static int bind_pids(struct scan_worker *w, struct bound *b, const struct rank_t
 
 /* Returns 0 if the pid determines the rank, else -EDOM or an error. If few rows may be selected,
  * the pids are not read, so they count only if all are the same. */
-static int rank_depends_on_pid(struct scan_worker *w, struct bound *pid, const struct bound *host)
+static int rank_depends_on_pid(struct scan_worker *w, struct binding *pid,
+                               const struct binding *host)
 {
     bool one_host = host->shape == SHAPE_NULL ||
                     (host->shape == SHAPE_TEXT && host->entries == 1 && !host->nulls);
@@ -190,13 +191,13 @@ static int rank_depends_on_pid(struct scan_worker *w, struct bound *pid, const s
         return -EDOM;
     if (pid->min == pid->max)
         return 0;
-    return w->chunk.wanted ? -EDOM : bound_dense(w, pid, true);
+    return w->chunk.wanted ? -EDOM : binding_number_values(w, pid, true);
 }
 
-static int bind_rank(struct scan_worker *w, struct bound *b)
+static int bind_rank(struct scan_worker *w, struct binding *b)
 {
-    struct bound *pid = bind_part(w, b, PID), *host = bind_part(w, b, HOST);
-    struct ranks *r = grow_to(&b->own[STATE], sizeof(*r));
+    struct binding *pid = bind_part(w, b, PID), *host = bind_part(w, b, HOST);
+    struct ranks *r = scratch_reserve(&b->own[STATE], sizeof(*r));
     const struct rank_table *table;
     uint32_t *host_ids;
     int rc = r ? rank_table_of(w->query, &table) : -ENOMEM;

@@ -47,7 +47,7 @@ static bool read_values(struct scan_batch *batch, const struct column *c, enum l
         else
             ((uint64_t *)out)[few[k] - batch->first] = picked.values[k];
     }
-    (void)worker_fails(batch->chunk->worker, rc);
+    (void)worker_set_error(batch->chunk->worker, rc);
     return few != NULL;
 }
 
@@ -56,17 +56,17 @@ bool stored_integers(struct scan_batch *batch, const struct column *c, int64_t *
     return read_values(batch, c, LANE_I64, out);
 }
 
-static const int64_t *stored_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *stored_i64(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
     b->i64.few = read_values(batch, b->stored, LANE_I64, out);
-    b->i64.valid = bound_valid(batch, b);
+    b->i64.valid = binding_valid(batch, b);
     return out;
 }
 
-static const double *stored_f64(struct scan_batch *batch, struct bound *b, double *out)
+static const double *stored_f64(struct scan_batch *batch, struct binding *b, double *out)
 {
     b->f64.few = read_values(batch, b->stored, LANE_F64, out);
-    b->f64.valid = bound_valid(batch, b);
+    b->f64.valid = binding_valid(batch, b);
     return out;
 }
 
@@ -76,14 +76,14 @@ void stored_valid(struct scan_batch *batch, const struct column *c, uint64_t *ma
     int rc = batch->places ? column_pick_valid(view, c, batch->places, batch->rows, mask)
                            : column_read_valid(view, c, batch->first, batch->rows, mask);
 
-    if (worker_fails(batch->chunk->worker, rc))
+    if (worker_set_error(batch->chunk->worker, rc))
         memset(mask, 0, SCAN_WORDS * 8);
 }
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
 /* Null rows of a stored column get the code after the last. */
-static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+static const uint32_t *stored_codes(struct scan_batch *batch, struct binding *b, uint32_t *out)
 {
     const struct column *c = &b->column;
     uint64_t valid[SCAN_WORDS];
@@ -100,7 +100,7 @@ static const uint32_t *stored_codes(struct scan_batch *batch, struct bound *b, u
     return out;
 }
 
-static void valid_as_stored(struct scan_batch *batch, struct bound *b, uint64_t *mask)
+static void valid_as_stored(struct scan_batch *batch, struct binding *b, uint64_t *mask)
 {
     stored_valid(batch, &b->column, mask);
 }
@@ -112,7 +112,7 @@ static const struct column_kind derived_stored = {
 /* Rows may also be null because their code is mapped to null. */
 static const struct column_kind derived_remapped = {.codes = stored_codes};
 
-int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c)
+int bind_stored(struct scan_worker *w, struct binding *b, const struct column *c)
 {
     static const enum scan_shape shapes[] = {
         [COLUMN_INT] = SHAPE_INT,   [COLUMN_TIME] = SHAPE_TIME, [COLUMN_DOUBLE] = SHAPE_DOUBLE,
@@ -130,7 +130,7 @@ int bind_stored(struct scan_worker *w, struct bound *b, const struct column *c)
     return c->type == COLUMN_TEXT ? column_entry_ids(w->chunk.view, &b->column, &b->ids) : 0;
 }
 
-int bind_renamed(struct bound *b, const struct column *c, enum scan_shape shape,
+int bind_renamed(struct binding *b, const struct column *c, enum scan_shape shape,
                  const struct column_entry *entry, uint32_t entries, const uint32_t *remap)
 {
     (void)bind_dictionary(b, remap ? &derived_remapped : &derived_stored, shape, entry, entries);

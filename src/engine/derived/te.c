@@ -4,13 +4,13 @@
 
 enum { TS, DUR }; /* parts */
 
-static const int64_t *te_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *te_i64(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
-    struct bound *ts = b->part[TS], *dur = b->part[DUR];
+    struct binding *ts = b->part[TS], *dur = b->part[DUR];
     const uint64_t *valid;
-    const int64_t *starts = bound_i64(batch, ts, &valid);
+    const int64_t *starts = binding_i64(batch, ts, &valid);
     /* 0 in null rows, where te is ts */
-    const int64_t *lengths = dur->shape == SHAPE_TIME ? bound_i64(batch, dur, NULL) : NULL;
+    const int64_t *lengths = dur->shape == SHAPE_TIME ? binding_i64(batch, dur, NULL) : NULL;
 
     for (uint32_t i = 0; i < batch->rows; i++) {
         int64_t start = time_in(starts[i], ts->nano, b->nano);
@@ -22,9 +22,9 @@ static const int64_t *te_i64(struct scan_batch *batch, struct bound *b, int64_t 
     return out;
 }
 
-static int bind_te(struct scan_worker *w, struct bound *b)
+static int bind_te(struct scan_worker *w, struct binding *b)
 {
-    struct bound *ts = bind_part(w, b, TS), *dur = bind_part(w, b, DUR);
+    struct binding *ts = bind_part(w, b, TS), *dur = bind_part(w, b, DUR);
     bool has_dur = dur->shape == SHAPE_TIME;
 
     if (ts->shape != SHAPE_TIME)

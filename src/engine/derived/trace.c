@@ -3,15 +3,15 @@
 
 #include <errno.h>
 
-static const uint32_t *trace_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+static const uint32_t *trace_codes(struct scan_batch *batch, struct binding *b, uint32_t *out)
 {
     (void)batch, (void)b, (void)out;
     return no_values.codes;
 }
 
-static int bind_trace(struct scan_worker *w, struct bound *b)
+static int bind_trace(struct scan_worker *w, struct binding *b)
 {
-    struct column_entry *e = grow_to(&b->own[0], sizeof(*e));
+    struct column_entry *e = scratch_reserve(&b->own[0], sizeof(*e));
 
     if (!e)
         return -ENOMEM;

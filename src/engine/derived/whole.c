@@ -4,18 +4,18 @@
 #include <errno.h>
 #include <string.h>
 
-enum { CODES, ENTRIES }; /* in bound.own */
+enum { CODES, ENTRIES }; /* in binding.own */
 enum { VALUES, VALID };
 enum { ROWS_MORE = 64 }; /* padding: kernels read 64 values at a time */
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
-uint32_t *coded_alloc(struct scan_worker *w, struct bound *b)
+uint32_t *coded_alloc(struct scan_worker *w, struct binding *b)
 {
-    return grow_to(&b->own[CODES], (w->chunk.rows + ROWS_MORE) * sizeof(uint32_t));
+    return scratch_reserve(&b->own[CODES], (w->chunk.rows + ROWS_MORE) * sizeof(uint32_t));
 }
 
-static const uint32_t *coded_codes(struct scan_batch *batch, struct bound *b, uint32_t *out)
+static const uint32_t *coded_codes(struct scan_batch *batch, struct binding *b, uint32_t *out)
 {
     const uint32_t *codes = b->own[CODES].data;
 
@@ -26,11 +26,11 @@ static const uint32_t *coded_codes(struct scan_batch *batch, struct bound *b, ui
     return out;
 }
 
-int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry *entry,
+int bind_coded(struct scan_worker *w, struct binding *b, const struct column_entry *entry,
                size_t entries)
 {
     static const struct column_kind derived_coded = {.codes = coded_codes};
-    struct column_entry *own = grow_to(&b->own[ENTRIES], (entries + 1) * sizeof(*own));
+    struct column_entry *own = scratch_reserve(&b->own[ENTRIES], (entries + 1) * sizeof(*own));
     uint32_t *codes = b->own[CODES].data, rows = w->chunk.rows, nulls = 0;
 
     if (!own)
@@ -50,19 +50,19 @@ int bind_coded(struct scan_worker *w, struct bound *b, const struct column_entry
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-int64_t *whole_alloc(struct scan_worker *w, struct bound *b, uint64_t **ret_valid)
+int64_t *whole_alloc(struct scan_worker *w, struct binding *b, uint64_t **ret_valid)
 {
     size_t rows = w->chunk.rows, words = (rows + 63) / 64;
-    int64_t *values = grow_to(&b->own[VALUES], (rows + ROWS_MORE) * sizeof(*values));
+    int64_t *values = scratch_reserve(&b->own[VALUES], (rows + ROWS_MORE) * sizeof(*values));
 
-    *ret_valid = grow_to(&b->own[VALID], words * sizeof(**ret_valid));
+    *ret_valid = scratch_reserve(&b->own[VALID], words * sizeof(**ret_valid));
     if (!values || !*ret_valid)
         return NULL;
     memset(values + rows, 0, ROWS_MORE * sizeof(*values));
     return values;
 }
 
-static const int64_t *whole_i64(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *whole_i64(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
     const int64_t *values = b->own[VALUES].data;
     const uint64_t *valid = b->own[VALID].data;
@@ -83,7 +83,7 @@ static const int64_t *whole_i64(struct scan_batch *batch, struct bound *b, int64
     return out;
 }
 
-int bind_whole(struct bound *b, int64_t min, int64_t max)
+int bind_whole(struct binding *b, int64_t min, int64_t max)
 {
     static const struct column_kind derived_whole = {.i64 = whole_i64};
 

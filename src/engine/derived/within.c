@@ -34,7 +34,7 @@ const struct source *within_source(const struct query *q, struct text path)
 
 /* ---- spans of a scope ------------------------------------------------------------------------ */
 
-void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret)
+void within_spans_of(const struct query *q, const uint64_t *thread, struct within_part *ret)
 {
     const struct within *in = q->within;
     int64_t scope = group_table_find(&in->scopes, thread); /* reads the first in->width keys */
@@ -81,7 +81,7 @@ static bool overlap_find(struct overlap_cursor *o, uint32_t row)
         o->scope[i] = o->keys[i][row];
     }
     if (changed) {
-        within_part_of(o->query, o->scope, &o->part);
+        within_spans_of(o->query, o->scope, &o->part);
         o->first = 0;
     }
     o->has_scope = true;
@@ -96,7 +96,8 @@ bool within_clips(const struct query *q)
     return q->within && q->within->clip_te;
 }
 
-void within_stored(struct query *q, const struct source **ret_ts, const struct source **ret_dur)
+void within_stored_times(struct query *q, const struct source **ret_ts,
+                         const struct source **ret_dur)
 {
     *ret_ts = q->within->ts;
     *ret_dur = q->within->dur;
@@ -127,7 +128,7 @@ bool within_skips(struct scan_worker *w)
 
     if (w->query->no_pruning)
         return false;
-    if (!bound_times(source_bind(w, in->ts), source_bind(w, in->dur), &from, &to))
+    if (!binding_time_limits(source_bind(w, in->ts), source_bind(w, in->dur), &from, &to))
         return true;
     bool skips = in->scopes.count <= SCOPES_CHECKED_MAX;
     for (uint32_t k = 0; skips && k < in->scopes.count; k++) {
@@ -154,7 +155,7 @@ void within_select(struct scan_batch *b, uint64_t *mask)
 /* ---- clipping -------------------------------------------------------------------------------- */
 
 /* Rows that overlap no span have the value 0: only batches of a whole chunk contain such rows. */
-static const int64_t *clip_times(struct scan_batch *batch, struct bound *b, bool start,
+static const int64_t *clip_times(struct scan_batch *batch, struct binding *b, bool start,
                                  int64_t *out)
 {
     struct overlap_cursor o = overlap_begin(batch);
@@ -174,24 +175,24 @@ static const int64_t *clip_times(struct scan_batch *batch, struct bound *b, bool
     return out;
 }
 
-static const int64_t *clip_ts(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *clip_ts(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
     return clip_times(batch, b, true, out);
 }
 
-static const int64_t *clip_dur(struct scan_batch *batch, struct bound *b, int64_t *out)
+static const int64_t *clip_dur(struct scan_batch *batch, struct binding *b, int64_t *out)
 {
     return clip_times(batch, b, false, out);
 }
 
 enum { TS, DUR }; /* parts */
-static int bind_clipped(struct scan_worker *w, struct bound *b)
+static int bind_clipped(struct scan_worker *w, struct binding *b)
 {
-    struct bound *ts = bind_part(w, b, TS), *dur = bind_part(w, b, DUR);
+    struct binding *ts = bind_part(w, b, TS), *dur = bind_part(w, b, DUR);
     bool start = b->source->kind == &within_clipped_ts;
     int64_t from = 0, to = 0;
 
-    if (!bound_times(ts, dur, &from, &to) || (!start && dur->shape != SHAPE_TIME))
+    if (!binding_time_limits(ts, dur, &from, &to) || (!start && dur->shape != SHAPE_TIME))
         return 0;
     b->same_nulls = start ? ts : dur;
     b->nulls = b->same_nulls->nulls;

@@ -54,9 +54,10 @@ struct within_part {
 };
 bool within_clips(const struct query *q);
 /* Sets the sources of the stored times, if the query clips. */
-void within_stored(struct query *q, const struct source **ret_ts, const struct source **ret_dur);
+void within_stored_times(struct query *q, const struct source **ret_ts,
+                         const struct source **ret_dur);
 /* Sets *ret to the intervals of the scope of a thread (keys of host, pid, tid); borrowed. */
-void within_part_of(const struct query *q, const uint64_t *thread, struct within_part *ret);
+void within_spans_of(const struct query *q, const uint64_t *thread, struct within_part *ret);
 /* Returns the length of [ts, te) that is inside of the intervals. *ret_from: begin of the first
  * part inside, or ts if there is none. *hint: as for spans_find; updated. */
 int64_t within_length(const struct within_part *p, size_t *hint, int64_t ts, int64_t te,

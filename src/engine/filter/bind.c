@@ -20,7 +20,7 @@ static enum tri settle(struct test_state *s, bool none, bool all)
 /* ---- integers and times ---------------------------------------------------------------------- */
 
 /* Converts a literal to the unit of the column. Returns false if they cannot be compared. */
-static bool literal_cut(const struct bound *b, const struct literal *l, struct cut *ret)
+static bool literal_cut(const struct binding *b, const struct literal *l, struct cut *ret)
 {
     if (b->shape == SHAPE_BOOL) {
         *ret = (struct cut){l->boolean, false};
@@ -42,8 +42,8 @@ static bool literal_cut(const struct bound *b, const struct literal *l, struct c
 
 /* Sets a test of ranges, or if `inverted` of all but these. `inside`: the ranges contain all values
  * of the chunk, `outside`: none. */
-static int settle_ranges(struct test_state *s, const struct bound *b, const struct test_mode *mode,
-                         bool inverted, bool inside, bool outside)
+static int settle_ranges(struct test_state *s, const struct binding *b,
+                         const struct test_mode *mode, bool inverted, bool inside, bool outside)
 {
     bool all = inverted ? outside : inside;
 
@@ -53,7 +53,7 @@ static int settle_ranges(struct test_state *s, const struct bound *b, const stru
     return 0;
 }
 
-static int bind_ranges(struct test_state *s, const struct bound *b, bool inverted)
+static int bind_ranges(struct test_state *s, const struct binding *b, bool inverted)
 {
     const struct range *r = s->ranges.data;
     bool one = s->count == 1;
@@ -70,10 +70,10 @@ static int cmp_ranges(const void *a, const void *b)
 }
 
 /* For IN, only values of the list within the bounds of the column are kept. */
-static int bind_integers(struct test_state *s, const struct test *t, const struct bound *b)
+static int bind_integers(struct test_state *s, const struct test *t, const struct binding *b)
 {
     const struct dsl_node *n = t->node;
-    struct range *r = grow_to(&s->ranges, (n->literal_count + 1) * sizeof(*r));
+    struct range *r = scratch_reserve(&s->ranges, (n->literal_count + 1) * sizeof(*r));
     struct cut cut;
 
     if (!r)
@@ -103,10 +103,10 @@ static int bind_integers(struct test_state *s, const struct test *t, const struc
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
-static int bind_doubles(struct test_state *s, const struct test *t, const struct bound *b)
+static int bind_doubles(struct test_state *s, const struct test *t, const struct binding *b)
 {
     const struct dsl_node *n = t->node;
-    struct range_f64 *r = grow_to(&s->ranges, (n->literal_count + 1) * sizeof(*r));
+    struct range_f64 *r = scratch_reserve(&s->ranges, (n->literal_count + 1) * sizeof(*r));
     double min = b->column.min_f64, max = b->column.max_f64;
 
     if (!r)
@@ -161,12 +161,12 @@ static bool is_negated(const struct test *t)
 }
 
 static int test_code(struct scan_worker *w, struct test_state *s, const struct test *t,
-                     struct bound *b, uint32_t code)
+                     struct binding *b, uint32_t code)
 {
     struct column_entry e = {.type = TRACE_TEXT, .text_id = b->ids ? b->ids[code] : INDEX_NO_TEXT};
 
     if (!t->texts || e.text_id == INDEX_NO_TEXT) /* otherwise its id suffices */
-        e = bound_entry(w, b, code);
+        e = binding_entry(w, b, code);
     if (e.type != TRACE_TEXT)
         return test_entry(t, &e);
     if (!t->texts)
@@ -176,7 +176,7 @@ static int test_code(struct scan_worker *w, struct test_state *s, const struct t
 }
 
 /* Returns false if no literal of the list occurs, by the bloom filter of a large dictionary. */
-static bool set_may_occur(struct scan_worker *w, const struct test *t, const struct bound *b)
+static bool set_may_occur(struct scan_worker *w, const struct test *t, const struct binding *b)
 {
     if (!b->ids || b->entries <= 4096 || t->text_count == 0)
         return true;
@@ -188,9 +188,9 @@ static bool set_may_occur(struct scan_worker *w, const struct test *t, const str
 }
 
 static int bind_codes(struct scan_worker *w, struct test_state *s, const struct test *t,
-                      struct bound *b)
+                      struct binding *b)
 {
-    uint32_t hits = 0, *table = grow_to(&s->table, (b->entries / 32 + 1) * sizeof(*table));
+    uint32_t hits = 0, *table = scratch_reserve(&s->table, (b->entries / 32 + 1) * sizeof(*table));
     bool occurs = set_may_occur(w, t, b);
 
     if (!table)
@@ -218,7 +218,7 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-static int bind_is_null(struct test_state *s, const struct test *t, const struct bound *b)
+static int bind_is_null(struct test_state *s, const struct test *t, const struct binding *b)
 {
     bool wants_null = !t->node->negated;
 
@@ -235,7 +235,7 @@ static int bind_is_null(struct test_state *s, const struct test *t, const struct
 
 static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
-    struct bound *b = source_bind(w, t->source);
+    struct binding *b = source_bind(w, t->source);
 
     if (t->node->op == DSL_NULL)
         return bind_is_null(s, t, b);
@@ -259,8 +259,8 @@ static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_st
 /* Tests for classes: each run of consecutive classes is a range. */
 static int bind_classes(struct scan_worker *w, const struct test *t, struct test_state *s)
 {
-    const struct bound *b = source_bind(w, t->source);
-    struct range *r = grow_to(&s->ranges, (TRACE_METADATA + 1) * sizeof(*r));
+    const struct binding *b = source_bind(w, t->source);
+    struct range *r = scratch_reserve(&s->ranges, (TRACE_METADATA + 1) * sizeof(*r));
     bool some = false, all = b->min >= 0 && b->max <= TRACE_METADATA, before = false;
 
     settle(s, true, false);
@@ -329,7 +329,7 @@ static void bind_children(struct scan_worker *w, const struct test *t, struct te
         join_ranges(w, t);
 }
 
-void test_bind_only(struct scan_worker *w, const struct test *root)
+void test_bind_only_codes(struct scan_worker *w, const struct test *root)
 {
     const struct test *const *tests = (const struct test *const *)root->children;
 
@@ -339,7 +339,7 @@ void test_bind_only(struct scan_worker *w, const struct test *root)
         if (t->type != TEST_LEAF || s->tri != TRI_SOME || s->mode != &mode_codes ||
             s->only_code == UINT32_MAX)
             continue;
-        struct bound *b = source_bind(w, t->source);
+        struct binding *b = source_bind(w, t->source);
         b->only_serial = w->serial;
         b->only_code = s->only_code;
     }
@@ -351,9 +351,9 @@ enum tri test_bind(struct scan_worker *w, const struct test *t)
 
     s->known = TRI_SOME;
     if (t->type == TEST_LEAF)
-        (void)worker_fails(w, bind_leaf(w, t, s));
+        (void)worker_set_error(w, bind_leaf(w, t, s));
     else if (t->type == TEST_CLASS)
-        (void)worker_fails(w, bind_classes(w, t, s));
+        (void)worker_set_error(w, bind_classes(w, t, s));
     else if (t->type == TEST_NOT) /* swaps TRI_NONE and TRI_ALL */
         s->tri = (enum tri)(TRI_ALL - test_bind(w, t->children[0]));
     else

@@ -15,7 +15,7 @@ static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct 
                       uint64_t *mask)
 {
     struct test_state *s = &w->tests[t->id];
-    struct bound *bound = source_bind(w, t->source);
+    struct binding *bound = source_bind(w, t->source);
     const uint64_t *rows = test_select(w, t, bound);
 
     if (!rows) {

@@ -40,13 +40,13 @@ struct test_state {
     enum tri known;               /* the result that is ignored if pruning is disabled */
     const struct test_mode *mode; /* the method to find rows */
     bool inverted;
-    size_t count;         /* of ranges, ascending, at least 1 */
-    struct grow ranges;   /* struct range or range_f64 */
-    struct grow table;    /* bitmap over codes */
-    uint32_t only_code;   /* the only code that passes; UINT32_MAX: there are more */
-    struct grow rows;     /* bitmap of the whole chunk: rows that pass */
-    uint64_t rows_serial; /* of the chunk of `rows` */
-    VEC(uint8_t) seen;    /* by global text id: 0 not tested, 1 false, 2 true */
+    size_t count;          /* of ranges, ascending, at least 1 */
+    struct scratch ranges; /* struct range or range_f64 */
+    struct scratch table;  /* bitmap over codes */
+    uint32_t only_code;    /* the only code that passes; UINT32_MAX: there are more */
+    struct scratch rows;   /* bitmap of the whole chunk: rows that pass */
+    uint64_t rows_serial;  /* of the chunk of `rows` */
+    VEC(uint8_t) seen;     /* by global text id: 0 not tested, 1 false, 2 true */
 };
 
 /* These return tests that are borrowed from the query. Without memory its arena has the error, and
@@ -64,7 +64,7 @@ bool test_may_match_file(const struct query *q, const struct test *t,
 /* Binds a test to the current chunk, and returns which rows pass. */
 enum tri test_bind(struct scan_worker *w, const struct test *t);
 /* After test_bind: marks sources that have the same value in all selected rows. */
-void test_bind_only(struct scan_worker *w, const struct test *root);
+void test_bind_only_codes(struct scan_worker *w, const struct test *root);
 
 /* The rest is for tests for which test_bind has returned TRI_SOME. */
 
@@ -73,8 +73,8 @@ void test_bind_only(struct scan_worker *w, const struct test *root);
 const uint64_t *test_select_root(struct scan_worker *w, const struct test *t);
 /* The same for a LEAF or CLASS that is bound to b. If test_misses_zeros returns true, rows that
  * row->zeros marks pass, too, and are missing in the result. */
-const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b);
-bool test_misses_zeros(const struct test_state *s, const struct bound *b);
+const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct binding *b);
+bool test_misses_zeros(const struct test_state *s, const struct binding *b);
 /* Reads the values of a source (durations) of all rows that pass, in one pass over its blocks;
  * borrowed until the next chunk. Returns false if that is not possible with these tests, or null
  * rows may have to be counted as 0. */

@@ -30,10 +30,10 @@ static void end_mask(const struct scan_batch *b, const struct test_state *s, con
 
 /* ---- rows with a value ----------------------------------------------------------------------- */
 
-static void eval_valid(struct scan_batch *b, const struct test_state *s, struct bound *bound,
+static void eval_valid(struct scan_batch *b, const struct test_state *s, struct binding *bound,
                        uint64_t *mask)
 {
-    const uint64_t *valid = bound_valid(b, bound);
+    const uint64_t *valid = binding_valid(b, bound);
 
     mask_fill(b, mask);
     for (uint32_t k = 0; valid && k < words_of(b->rows); k++)
@@ -69,11 +69,11 @@ static bool has_value(const struct range *set, size_t count, int64_t value)
 }
 
 /* More than RANGES_FEW ranges are single values (lo == hi). */
-static void eval_i64(struct scan_batch *b, const struct test_state *s, struct bound *bound,
+static void eval_i64(struct scan_batch *b, const struct test_state *s, struct binding *bound,
                      uint64_t *mask)
 {
     const uint64_t *valid;
-    const int64_t *values = bound_i64(b, bound, &valid);
+    const int64_t *values = binding_i64(b, bound, &valid);
     const struct range *r = s->ranges.data;
     uint64_t one[SCAN_WORDS];
 
@@ -123,11 +123,11 @@ const struct test_mode mode_i64 = {eval_i64, select_i64};
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
-static void eval_f64(struct scan_batch *b, const struct test_state *s, struct bound *bound,
+static void eval_f64(struct scan_batch *b, const struct test_state *s, struct binding *bound,
                      uint64_t *mask)
 {
     const uint64_t *valid;
-    const double *values = bound_f64(b, bound, &valid);
+    const double *values = binding_f64(b, bound, &valid);
     const struct range_f64 *r = s->ranges.data;
     uint64_t one[SCAN_WORDS];
 
@@ -144,10 +144,10 @@ const struct test_mode mode_f64 = {.eval = eval_f64};
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
 /* The table already contains inversion. Code `entries` is null, and its bit is clear. */
-static void eval_codes(struct scan_batch *b, const struct test_state *s, struct bound *bound,
+static void eval_codes(struct scan_batch *b, const struct test_state *s, struct binding *bound,
                        uint64_t *mask)
 {
-    const uint32_t *codes = bound_codes(b, bound);
+    const uint32_t *codes = binding_codes(b, bound);
 
     if (s->only_code != UINT32_MAX)
         kernels()->equal_u32(codes, b->rows, s->only_code, mask);
@@ -165,7 +165,7 @@ const struct test_mode mode_codes = {eval_codes, select_codes};
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-const struct column *mode_column(const struct test_state *s, const struct bound *b)
+const struct column *mode_column(const struct test_state *s, const struct binding *b)
 {
     if (s->mode == &mode_valid)
         return b->same_nulls ? b->same_nulls->stored : b->stored;

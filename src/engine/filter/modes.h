@@ -9,7 +9,7 @@
 
 struct test_mode {
     /* Finds the rows of the batch that pass. */
-    void (*eval)(struct scan_batch *b, const struct test_state *s, struct bound *bound,
+    void (*eval)(struct scan_batch *b, const struct test_state *s, struct binding *bound,
                  uint64_t *mask);
     /* Finds the rows of the whole chunk that pass, from the stored column that has the values or
      * codes of the source; `rows` has memory for two bitmaps. NULL: values must be decoded. */
@@ -25,7 +25,7 @@ extern const struct test_mode mode_codes; /* codes whose bit of the table is set
 enum { RANGES_FEW = 6 };
 
 /* Returns the column that test_mode.select reads, or NULL if values have to be computed. */
-const struct column *mode_column(const struct test_state *s, const struct bound *b);
+const struct column *mode_column(const struct test_state *s, const struct binding *b);
 /* Returns true if the test is for a single range. */
 static inline bool mode_is_range(const struct test_state *s)
 {

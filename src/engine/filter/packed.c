@@ -14,14 +14,14 @@ static uint32_t words_of(const struct scan_worker *w)
     return (w->chunk.rows + 63) / 64;
 }
 
-bool test_misses_zeros(const struct test_state *s, const struct bound *b)
+bool test_misses_zeros(const struct test_state *s, const struct binding *b)
 {
     const struct range *r = s->ranges.data;
 
     return b->kind->zeros && mode_is_range(s) && r->lo <= 0 && r->hi >= 0;
 }
 
-const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct bound *b)
+const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct binding *b)
 {
     struct test_state *s = &w->tests[t->id];
 
@@ -29,11 +29,11 @@ const uint64_t *test_select(struct scan_worker *w, const struct test *t, const s
         return s->rows.data;
     const struct column *c = mode_column(s, b);
     int rc = budget_check(w->query->budget); /* a filter may have thousands of tests */
-    if (rc == 0 && c && !grow_to(&s->rows, words_of(w) * 16ul))
+    if (rc == 0 && c && !scratch_reserve(&s->rows, words_of(w) * 16ul))
         rc = -ENOMEM;
     if (rc == 0 && c)
         rc = s->mode->select(w->chunk.view, c, s, s->rows.data);
-    if (worker_fails(w, rc) || !c)
+    if (worker_set_error(w, rc) || !c)
         return NULL;
     s->rows_serial = w->serial;
     return s->rows.data;
@@ -43,7 +43,7 @@ const uint64_t *test_select(struct scan_worker *w, const struct test *t, const s
 
 static const uint64_t *rows_of_leaf(struct scan_worker *w, const struct test *t)
 {
-    const struct bound *b = source_bind(w, t->source);
+    const struct binding *b = source_bind(w, t->source);
 
     return test_misses_zeros(&w->tests[t->id], b) ? NULL : test_select(w, t, b);
 }
@@ -64,10 +64,10 @@ static bool and_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint
 static const uint64_t *rows_of_and(struct scan_worker *w, const struct test *t)
 {
     uint32_t words = words_of(w);
-    uint64_t *rows = grow_to(&w->tests[t->id].rows, words * 8);
+    uint64_t *rows = scratch_reserve(&w->tests[t->id].rows, words * 8);
     bool any = true, first = true;
 
-    if (worker_fails(w, rows ? 0 : -ENOMEM))
+    if (worker_set_error(w, rows ? 0 : -ENOMEM))
         return NULL;
     for (size_t i = 0; any && i < t->child_count; i++) {
         if (w->tests[t->children[i]->id].tri != TRI_SOME)
@@ -95,7 +95,7 @@ const uint64_t *test_select_root(struct scan_worker *w, const struct test *t)
 /* ---- values of the rows that pass ------------------------------------------------------------ */
 
 struct value_filter {
-    const struct bound *own;   /* the source of the values */
+    const struct binding *own; /* the source of the values */
     const struct range *range; /* the only test of the values, NULL: none */
     uint64_t *rows;            /* that pass all other tests */
 };
@@ -113,7 +113,7 @@ static bool value_filter_add(struct scan_worker *w, const struct test *t, struct
         return ok;
     if (s->known != TRI_SOME || !test_is_leaf(t))
         return false;
-    struct bound *b = source_bind(w, t->source);
+    struct binding *b = source_bind(w, t->source);
     if (b == to->own && !to->range && mode_is_range(s) && mode_column(s, b) &&
         !test_misses_zeros(s, b)) {
         to->range = s->ranges.data;
@@ -126,7 +126,7 @@ static bool value_filter_add(struct scan_worker *w, const struct test *t, struct
 }
 
 /* Returns the column of the durations, or NULL if there is none or it does not hold times. */
-static const struct column *stored_dur(const struct bound *own)
+static const struct column *stored_dur(const struct binding *own)
 {
     const struct column *c = own->stored_except_zeros ? own->stored_except_zeros : own->stored;
 
@@ -138,7 +138,7 @@ static int read_values(struct scan_worker *w, const struct value_filter *from,
 {
     const struct column *c = stored_dur(from->own);
     uint32_t max_count = kernels()->count(from->rows, words_of(w));
-    int64_t *values = grow_to(&w->values, ((size_t)max_count + 1) * sizeof(*values));
+    int64_t *values = scratch_reserve(&w->values, ((size_t)max_count + 1) * sizeof(*values));
 
     if (!values)
         return -ENOMEM;
@@ -152,14 +152,14 @@ bool test_values(struct scan_worker *w, const struct test *root, const struct so
                  struct scan_values *ret)
 {
     uint32_t bytes = words_of(w) * 8;
-    struct value_filter to = {source_bind(w, s), NULL, grow_to(&w->other_rows, bytes)};
+    struct value_filter to = {source_bind(w, s), NULL, scratch_reserve(&w->other_rows, bytes)};
 
-    if (worker_fails(w, to.rows ? 0 : -ENOMEM) || !stored_dur(to.own))
+    if (worker_set_error(w, to.rows ? 0 : -ENOMEM) || !stored_dur(to.own))
         return false;
     memset(to.rows, 0xFF, bytes);
     if (!value_filter_add(w, root, &to) || (!to.range && stored_dur(to.own)->nulls > 0))
         return false; /* null rows may have to be counted as 0 */
     if (w->chunk.rows % 64)
         to.rows[w->chunk.rows / 64] &= ((uint64_t)1 << w->chunk.rows % 64) - 1;
-    return !worker_fails(w, read_values(w, &to, ret));
+    return !worker_set_error(w, read_values(w, &to, ret));
 }

@@ -255,6 +255,6 @@ static bool interval_is_whole(const struct groups *f, unsigned set, const void *
 }
 
 const struct acc_kind acc_intervals = {.item = sizeof(struct span),
-                                       .item_is_whole = interval_is_whole,
+                                       .item_refers_to_groups = interval_is_whole,
                                        .add = intervals_add,
                                        .merge_lists = intervals_merge};

@@ -218,7 +218,7 @@ static int read_list(struct groups_decoder *d, unsigned set, struct acc *a)
         rec_array(&d->rec, a->list.at, n * kind->item);
     for (uint64_t i = 0; i < n && rc == 0; i++) {
         const char *item = (const char *)a->list.at + i * kind->item;
-        rc = kind->item_is_whole(d->into, set, item) ? 0 : ERR_CORRUPT;
+        rc = kind->item_refers_to_groups(d->into, set, item) ? 0 : ERR_CORRUPT;
     }
     return rc;
 }

@@ -48,7 +48,7 @@ struct acc_kind {
                  const void *from_slot, pthread_mutex_t *shared);
     size_t item; /* bytes of an item of acc.list; 0: it has none */
     /* Returns true if the item refers only to groups that exist. */
-    bool (*item_is_whole)(const struct groups *f, unsigned set, const void *item);
+    bool (*item_refers_to_groups)(const struct groups *f, unsigned set, const void *item);
     /* Adds the list of `from`, whose memory may become that of `into`. set: of the accumulator;
      * to[s][g]: number in `into` of group g of set s. */
     int (*merge_lists)(struct acc *into, struct acc *from, unsigned set, const uint32_t *const *to);

@@ -43,7 +43,7 @@ struct order {
 
 static bool is_within_budget(const struct order *o, uint32_t i)
 {
-    return !pass_checks(i, o->table->count) || budget_check(o->budget) == 0;
+    return !budget_check_is_due(i, o->table->count) || budget_check(o->budget) == 0;
 }
 
 /* Runs one step of sorting; then the budget is checked. */

@@ -26,7 +26,7 @@ int rows_radix(const struct row_id *from, struct row_id *to, size_t n, unsigned 
         sum += count;
     }
     for (size_t i = 0; i < n && rc == 0; i++) {
-        rc = b && pass_checks(i, n) ? budget_check(b) : 0;
+        rc = b && budget_check_is_due(i, n) ? budget_check(b) : 0;
         to[at[from[i].word >> shift & mask]++] = from[i];
     }
     return rc < 0 ? rc : 1;
@@ -100,7 +100,7 @@ static int sort_values(struct query *q, const struct group_table *distinct, stru
     return rc;
 }
 
-/* A key as a number: see value_whole. */
+/* A key as a number: see value_milli. */
 struct key_number {
     bool null;
     __int128 value;
@@ -114,7 +114,7 @@ static bool read_key_number(struct query *q, const struct group_table *distinct,
 
     query_key_value(q, *group_table_keys(distinct, i), &v);
     *ret = (struct key_number){.null = v.type == VALUE_NULL};
-    return ret->null || value_whole(&v, &ret->value);
+    return ret->null || value_milli(&v, &ret->value);
 }
 
 /* Converts whole numbers, times and null to words: null to 0, the smallest of the others to 1.

@@ -61,7 +61,7 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set)
     return rc;
 }
 
-int64_t groups_only(struct group_worker *w, unsigned set)
+int64_t groups_single_group(struct group_worker *w, unsigned set)
 {
     int64_t group = group_table_add(&w->found->set[set].map.table, NULL);
     int rc = group < 0 ? (int)group : groups_grow(w->found, set);
@@ -74,7 +74,7 @@ int groups_add_all(struct group_worker *w, struct scan_batch *b)
     int rc = 0;
 
     for (unsigned i = 0; i < w->found->set_count && rc == 0; i++) {
-        int64_t group = groups_only(w, i);
+        int64_t group = groups_single_group(w, i);
         if (group < 0)
             return (int)group;
         *group_count(&w->found->set[i], (uint32_t)group) += b->count;

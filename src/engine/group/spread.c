@@ -13,65 +13,65 @@
 
 #define CHECK_NS 20000000 /* how often rank 0 checks whether its request was cancelled */
 
-void query_far_done(struct query_far *far)
+void query_remote_done(struct query_remote *remote)
 {
-    buf_done(&far->earlier);
+    buf_done(&remote->earlier);
 }
 
 void query_rank_send(struct query *q, struct text fact)
 {
-    struct query_far *far = q->env.far;
+    struct query_remote *remote = q->env.remote;
 
-    if (!far || far->answer || far->was_local)
+    if (!remote || remote->answer || remote->was_local)
         return;
-    rec_put_u(&far->earlier, far->scans);
-    rec_put_text(&far->earlier, fact);
-    far->local = far->earlier.error != 0;
+    rec_put_u(&remote->earlier, remote->scans);
+    rec_put_text(&remote->earlier, fact);
+    remote->local = remote->earlier.error != 0;
 }
 
 bool query_rank_receive(struct query *q, struct text *ret)
 {
-    struct query_far *far = q->env.far;
+    struct query_remote *remote = q->env.remote;
 
-    if (far)
-        far->was_local = far->local;
-    if (!far || !far->answer || far->given.len == 0)
+    if (remote)
+        remote->was_local = remote->local;
+    if (!remote || !remote->answer || remote->given.len == 0)
         return false;
-    struct rec rec = rec_of(far->given);
-    far->scans = (unsigned)rec_u(&rec);
+    struct rec rec = rec_of(remote->given);
+    remote->scans = (unsigned)rec_u(&rec);
     *ret = rec_text(&rec);
-    far->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
+    remote->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
     return !rec.bad;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-uint64_t query_far_number(void)
+uint64_t query_remote_number(void)
 {
     static atomic_ullong number;
 
     return atomic_fetch_add(&number, 1) + 1;
 }
 
-void query_far_put(const struct query_far *far, const struct budget *b, bool whole,
-                   struct text part, struct buf *out)
+void query_remote_encode(const struct query_remote *remote, const struct budget *b, bool whole,
+                         struct text part, struct buf *out)
 {
     static const struct buf nothing;
 
-    buf_reserve(out, part.len + (whole ? far->request.len + far->earlier.len : 0) + 64);
-    rec_put_u(out, far->number);
-    rec_put_u(out, far->scans);
+    buf_reserve(out, part.len + (whole ? remote->request.len + remote->earlier.len : 0) + 64);
+    rec_put_u(out, remote->number);
+    rec_put_u(out, remote->scans);
     rec_put_i(out, query_time_left(b));
-    rec_put_text(out, whole ? far->request : TEXT(""));
-    rec_put_buf(out, whole ? &far->earlier : &nothing);
+    rec_put_text(out, whole ? remote->request : TEXT(""));
+    rec_put_buf(out, whole ? &remote->earlier : &nothing);
     rec_put_text(out, part);
 }
 
-int query_far_read(struct text message, struct query_far *ret, int64_t *ret_ns)
+int query_remote_decode(struct text message, struct query_remote *ret, int64_t *ret_ns)
 {
     struct rec rec = rec_of(message);
 
-    *ret = (struct query_far){.number = rec_u(&rec)};
+    *ret = (struct query_remote){.number = rec_u(&rec)};
     ret->wanted = (unsigned)rec_u(&rec);
     *ret_ns = rec_i(&rec);
     ret->request = rec_text(&rec);
@@ -201,9 +201,9 @@ static int places_merge(const struct grouping *g, struct place_result *places, s
 /* ---- a remote rank --------------------------------------------------------------------------- */
 
 /* Reads the results of an earlier scan from the message of rank 0. */
-static int read_earlier(struct query_far *far, struct groups_job *jobs, size_t count)
+static int read_earlier(struct query_remote *remote, struct groups_job *jobs, size_t count)
 {
-    struct rec rec = rec_of(far->given);
+    struct rec rec = rec_of(remote->given);
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
@@ -213,7 +213,7 @@ static int read_earlier(struct query_far *far, struct groups_job *jobs, size_t c
         for (unsigned k = 0; rc == 0 && k < jobs[i].found->set_count; k++)
             rc = group_table_place(&jobs[i].found->set[k].map.table);
     }
-    far->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
+    remote->given = (struct text){(const char *)rec.ptr, (size_t)(rec.end - rec.ptr)};
     return rc;
 }
 
@@ -234,7 +234,7 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
     return rc < 0 ? rc : out->error;
 }
 
-static int answer_scan(struct query_far *far, struct groups_job *jobs, size_t count)
+static int answer_scan(struct query_remote *remote, struct groups_job *jobs, size_t count)
 {
     static const bool self = true; /* index_chunk_rank is 0 for chunks of this process */
     struct groups_local local = {
@@ -246,10 +246,10 @@ static int answer_scan(struct query_far *far, struct groups_job *jobs, size_t co
         query_counters(jobs[i].grouping->query, &before[i]);
     rc = rc < 0 ? rc : groups_scan_local(jobs, count, &local);
     for (size_t i = 0; i < count && rc == 0; i++)
-        rec_put_u(far->answer, jobs[i].grouping->query->place_count);
+        rec_put_u(remote->answer, jobs[i].grouping->query->place_count);
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = put_answer(&jobs[i], &before[i], local.places[i], far->answer);
-    far->answered = rc == 0;
+        rc = put_answer(&jobs[i], &before[i], local.places[i], remote->answer);
+    remote->answered = rc == 0;
     for (size_t i = 0; i < count && local.places; i++)
         (void)places_merge(jobs[i].grouping, local.places[i], NULL, ERR_CANCELLED);
     free(local.places);
@@ -327,7 +327,7 @@ static void stop_all(const struct rank_answers *all, unsigned count)
 
     for (unsigned i = 1; i < count; i++)
         if (all->list[i].wanted)
-            index_stop_rank(q->env.index, i, q->env.far->number);
+            index_stop_rank(q->env.index, i, q->env.remote->number);
 }
 
 /* Waits until all ranks have answered. If the request is cancelled, they are stopped. */
@@ -453,8 +453,8 @@ static int scan_on_ranks(struct groups_job *jobs, size_t count, struct rank_answ
     struct buf message = {0};
     struct rank_answers all = {.query = q, .list = list, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-    q->env.far->number = query_far_number();
-    query_far_put(q->env.far, q->budget, true, TEXT(""), &message);
+    q->env.remote->number = query_remote_number();
+    query_remote_encode(q->env.remote, q->budget, true, TEXT(""), &message);
     int rc = local.places ? message.error : -ENOMEM;
     if (rc == 0) {
         clock_cond_init(&all.arrived);
@@ -483,21 +483,21 @@ static bool has_doubles(const struct groups *f)
     return false;
 }
 
-/* Adds the results to far->earlier, which later scans on other ranks need. */
-static void add_earlier(struct query_far *far, struct groups_job *jobs, size_t count)
+/* Adds the results to remote->earlier, which later scans on other ranks need. */
+static void add_earlier(struct query_remote *remote, struct groups_job *jobs, size_t count)
 {
-    far->scans++;
-    for (size_t i = 0; i < count && !far->local; i++) {
+    remote->scans++;
+    for (size_t i = 0; i < count && !remote->local; i++) {
         const struct grouping *g = jobs[i].grouping;
-        far->local = jobs[i].error || !g->more || has_doubles(jobs[i].found);
-        if (far->local)
+        remote->local = jobs[i].error || !g->more || has_doubles(jobs[i].found);
+        if (remote->local)
             break;
-        put_hook_results(g, &far->earlier);
-        far->local = put_groups(jobs[i].found, true, &far->earlier) < 0;
+        put_hook_results(g, &remote->earlier);
+        remote->local = put_groups(jobs[i].found, true, &remote->earlier) < 0;
     }
 }
 
-static int scan_spread(struct query_far *far, struct groups_job *jobs, size_t count)
+static int scan_spread(struct query_remote *remote, struct groups_job *jobs, size_t count)
 {
     unsigned ranks = index_rank_count(jobs->grouping->query->env.index);
     struct rank_answer *list = calloc(ranks, sizeof(*list));
@@ -510,7 +510,7 @@ static int scan_spread(struct query_far *far, struct groups_job *jobs, size_t co
         rc = any ? scan_on_ranks(jobs, count, list, ranks) : groups_scan_local(jobs, count, NULL);
     free(list);
     if (rc == 0)
-        add_earlier(far, jobs, count);
+        add_earlier(remote, jobs, count);
     return rc;
 }
 
@@ -518,25 +518,25 @@ static int scan_spread(struct query_far *far, struct groups_job *jobs, size_t co
 
 int groups_scan_all(struct groups_job *jobs, size_t count)
 {
-    struct query_far *far = count ? jobs->grouping->query->env.far : NULL;
+    struct query_remote *remote = count ? jobs->grouping->query->env.remote : NULL;
     bool spreads = true;
 
     for (size_t i = 0; i < count; i++) {
         jobs[i].found = NULL;
         spreads &= jobs[i].grouping->spreads && !jobs[i].grouping->translate_keys;
     }
-    if (far && far->answer) {
-        int rc = !spreads                     ? ERR_CANCELLED
-                 : far->scans++ < far->wanted ? read_earlier(far, jobs, count)
-                                              : answer_scan(far, jobs, count);
+    if (remote && remote->answer) {
+        int rc = !spreads                           ? ERR_CANCELLED
+                 : remote->scans++ < remote->wanted ? read_earlier(remote, jobs, count)
+                                                    : answer_scan(remote, jobs, count);
         for (size_t i = 0; i < count; i++)
             jobs[i].error = rc;
         return 0;
     }
-    if (far && !far->local && spreads)
-        return scan_spread(far, jobs, count);
-    if (far)
-        far->local = true;
+    if (remote && !remote->local && spreads)
+        return scan_spread(remote, jobs, count);
+    if (remote)
+        remote->local = true;
     return groups_scan_local(jobs, count, NULL);
 }
 

@@ -40,7 +40,7 @@ int groups_add(struct group_worker *w, struct scan_batch *b, unsigned set);
 /* Adds the rows, whose groups are in w->group, to the accumulators from `first` on. */
 int groups_accumulate(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned first);
 /* Returns the only group of a set without keys, or a negative error. */
-int64_t groups_only(struct group_worker *w, unsigned set);
+int64_t groups_single_group(struct group_worker *w, unsigned set);
 /* For group_hooks.batch if no set has keys: accumulators add to group 0 and ignore w->group. */
 int groups_add_all(struct group_worker *w, struct scan_batch *b);
 

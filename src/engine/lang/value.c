@@ -28,7 +28,7 @@ int value_rank(const struct value *v)
     return digits ? 1 : VALUE_RANK_TEXT + 1;
 }
 
-bool value_whole(const struct value *v, __int128 *ret)
+bool value_milli(const struct value *v, __int128 *ret)
 {
     switch (v->type) {
     case VALUE_INT:
@@ -91,7 +91,7 @@ static int cmp_numbers(const struct value *a, const struct value *b)
     char digits_a[64], digits_b[64];
     __int128 x, y;
 
-    if (value_whole(a, &x) && value_whole(b, &y))
+    if (value_milli(a, &x) && value_milli(b, &y))
         return (x > y) - (x < y);
     struct number m = number_of(a, digits_a), n = number_of(b, digits_b);
     return number_cmp(&m, &n);
@@ -115,7 +115,7 @@ int value_cmp(const struct value *a, const struct value *b)
     }
 }
 
-int value_keep(struct arena *arena, struct value *v)
+int value_keep_text(struct arena *arena, struct value *v)
 {
     if (v->type != VALUE_TEXT && v->type != VALUE_JSON)
         return 0;

@@ -233,7 +233,7 @@ static int prepare_pass(struct search *s)
 
     rc = rc < 0 ? rc : scan_worker_new(s->q, &s->worker);
     if (rc == 0)
-        scan_worker_gathers(s->worker);
+        scan_worker_gather(s->worker);
     return rc;
 }
 
@@ -290,8 +290,8 @@ static int compile_inner(struct search *s)
     struct buf *text = &s->inner_text;
 
     buf_puts(text, "cat in ['POSIX','sys'] and name in [");
-    for (size_t i = 0; index_transfer_calls[i]; i++)
-        buf_printf(text, "%s'%s'", i ? "," : "", index_transfer_calls[i]);
+    for (size_t i = 0; column_transfer_calls[i]; i++)
+        buf_printf(text, "%s'%s'", i ? "," : "", column_transfer_calls[i]);
     buf_puts(text, "]");
     return text->error
                ? text->error

@@ -14,13 +14,13 @@ void selection_init(struct selection *s)
 /* Sets the counters of files, and q->complete. */
 static void count_files(struct query *q, const struct selection *selection)
 {
-    q->complete =
-        snapshot_is_listed(q->snapshot) && query_select_whole(&q->env, q->snapshot, selection);
+    q->complete = snapshot_is_listed(q->snapshot) &&
+                  query_selection_is_complete(&q->env, q->snapshot, selection);
     q->counters.files = q->file_count;
     q->counters.generation = snapshot_generation(q->snapshot);
     for (size_t i = 0; i < q->file_count; i++) {
         const struct index_file *file = snapshot_file(q->snapshot, q->files[i]);
-        q->counters.damaged_files += index_file_lacks(file);
+        q->counters.damaged_files += index_file_is_incomplete(file);
         if (file->state == INDEX_PENDING || file->state == INDEX_INDEXING ||
             file->state == INDEX_GROWING)
             q->complete = false;

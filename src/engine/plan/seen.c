@@ -57,13 +57,13 @@ static int check_files(struct query *q, const struct source *const *sources, siz
     return rc;
 }
 
-int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough,
-               unsigned *ret)
+int query_value_kinds(struct query *q, const struct source *const *sources, size_t count,
+                      unsigned enough, unsigned *ret)
 {
     int rc = 0;
 
     *ret = 0;
-    if (q->env.far && q->env.far->answer) { /* rank 0 has checked the name already */
+    if (q->env.remote && q->env.remote->answer) { /* rank 0 has checked the name already */
         *ret = SEEN_NUMBER | SEEN_UNKNOWN;
         return 0;
     }
@@ -72,17 +72,18 @@ int query_seen(struct query *q, const struct source *const *sources, size_t coun
     return rc < 0 || *ret ? rc : check_files(q, sources, count, ret);
 }
 
-bool query_is_argument(const struct source *s)
+bool source_is_argument(const struct source *s)
 {
     return s->info.kind == PATH_COLUMN &&
            (s->info.other.len > 0 || text_starts(s->path, TEXT("args.")));
 }
 
-int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err)
+int query_check_argument(struct query *q, const struct source *s, const char *param,
+                         struct err *err)
 {
     unsigned seen = SEEN_UNKNOWN;
-    int rc = query_is_argument(s)
-                 ? query_seen(q, &s, 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen)
+    int rc = source_is_argument(s)
+                 ? query_value_kinds(q, &s, 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen)
                  : 0;
 
     if (rc < 0)
@@ -113,7 +114,7 @@ static int add_argument(struct query *q, const struct dsl_node *n, struct argume
     for (size_t i = 0; i < to->count; i++)
         if (to->sources[i] == s)
             return 0;
-    if (to->count < QUERY_UNKNOWN_MAX && query_is_argument(s)) {
+    if (to->count < QUERY_UNKNOWN_MAX && source_is_argument(s)) {
         to->paths[to->count] = n->path;
         to->sources[to->count++] = s;
     }
@@ -129,14 +130,15 @@ static int find_arguments(struct query *q, const struct dsl_node *n, struct argu
     return rc;
 }
 
-int query_unknown(struct query *q, struct text *ret)
+int query_unknown_columns(struct query *q, struct text *ret)
 {
     struct arguments all = {.count = 0};
     int rc = find_arguments(q, q->dsl.root, &all), found = 0;
 
     for (size_t i = 0; i < all.count && rc == 0; i++) {
         unsigned seen;
-        rc = query_seen(q, &all.sources[i], 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen);
+        rc =
+            query_value_kinds(q, &all.sources[i], 1, SEEN_NUMBER | SEEN_TEXT | SEEN_UNKNOWN, &seen);
         if (rc == 0 && seen == 0)
             ret[found++] = all.paths[i];
     }

@@ -13,12 +13,13 @@
  * the filter may select, until one of the bits in `enough` is found; if they have no value, all
  * selected files. SEEN_UNKNOWN: there may be values, but that is not known yet. */
 enum { SEEN_NUMBER = 1, SEEN_TEXT = 2, SEEN_UNKNOWN = 4 };
-int query_seen(struct query *q, const struct source *const *sources, size_t count, unsigned enough,
-               unsigned *ret);
+int query_value_kinds(struct query *q, const struct source *const *sources, size_t count,
+                      unsigned enough, unsigned *ret);
 /* Returns true if the source is an argument: neither a field that all events may have, nor
  * derived. */
-bool query_is_argument(const struct source *s);
+bool source_is_argument(const struct source *s);
 /* Returns ERR_PARAM, with `param`, if no object of the selected files has such an argument. */
-int query_check_column(struct query *q, const struct source *s, const char *param, struct err *err);
+int query_check_argument(struct query *q, const struct source *s, const char *param,
+                         struct err *err);
 
 #endif

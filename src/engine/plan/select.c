@@ -219,8 +219,8 @@ static int choose_dir(struct chooser *c, const char *dir)
     /* A directory that is inside of an unreadable one may exist. */
     for (size_t i = 0; i < snapshot_unreadable_count(c->snapshot) && !found; i++)
         found = is_in_dir(name, snapshot_unreadable(c->snapshot, i), true);
-    if (!found && *name && !c->selection->may_vanish && !snapshot_find_archive(c->snapshot, name) &&
-        !dir_exists(c->env, name))
+    if (!found && *name && !c->selection->allow_missing &&
+        !snapshot_find_archive(c->snapshot, name) && !dir_exists(c->env, name))
         return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     return 0;
 }
@@ -298,7 +298,7 @@ static int choose_file(struct chooser *c, const char *file)
         c->in_file[position] = true;
         return 0;
     }
-    if (inside && !glob && (choose_unread_archive(c, name) || c->selection->may_vanish))
+    if (inside && !glob && (choose_unread_archive(c, name) || c->selection->allow_missing))
         return 0;
     if (!inside || !glob)
         return err_set_param(c->err, ERR_NOT_FOUND, "file", "no such file: %s", file);
@@ -419,8 +419,8 @@ static bool may_be_chosen(const struct query_env *env, const struct selection *s
     return in_dir && in_file;
 }
 
-bool query_select_whole(const struct query_env *env, const struct snapshot *snapshot,
-                        const struct selection *selection)
+bool query_selection_is_complete(const struct query_env *env, const struct snapshot *snapshot,
+                                 const struct selection *selection)
 {
     bool whole = true;
 

@@ -22,7 +22,7 @@
 struct scan_sink {
     void *arg;
     bool ends_first; /* the first and the last place are scanned before the others */
-    bool gathers;    /* see scan_worker_gathers() */
+    bool gathers;    /* see scan_worker_gather() */
     /* Each worker begins at another part of the chunks. For results that differ by file: each
      * worker then has its own groups, and fewer have to be merged. */
     bool apart;
@@ -72,7 +72,7 @@ void scan_worker_free(struct scan_worker *w);
 /* Where few rows of a batch are selected, they are gathered: rows of many batches of the chunk form
  * one, in row order, with their row numbers in `places`. This saves the fixed cost of a batch, for
  * callers that do not need the rows between them. */
-void scan_worker_gathers(struct scan_worker *w);
+void scan_worker_gather(struct scan_worker *w);
 /* Scans one place: calls batch(arg, b) for each batch that has selected rows, in row order. Returns
  * 0, a negative result of `batch`, or an error of its own. If `batch` returns ERR_END, the rest of
  * the chunk is skipped and 0 is returned. Counts chunks and rows. */

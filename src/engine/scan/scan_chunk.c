@@ -30,17 +30,17 @@ void scan_worker_free(struct scan_worker *w)
     if (!w)
         return;
     query_count(w->query, &w->counters);
-    for (size_t i = 0; i < w->bound.count; i++)
-        bound_free(w->bound.at[i]);
+    for (size_t i = 0; i < w->bindings.count; i++)
+        binding_free(w->bindings.at[i]);
     for (unsigned i = 0; i < w->query->test_count; i++) {
-        grow_done(&w->tests[i].ranges);
-        grow_done(&w->tests[i].table);
-        grow_done(&w->tests[i].rows);
+        scratch_done(&w->tests[i].ranges);
+        scratch_done(&w->tests[i].table);
+        scratch_done(&w->tests[i].rows);
         vec_done(&w->tests[i].seen);
     }
-    grow_done(&w->other_rows);
-    grow_done(&w->values);
-    vec_done(&w->bound);
+    scratch_done(&w->other_rows);
+    scratch_done(&w->values);
+    vec_done(&w->bindings);
     free(w->tests);
     vec_done(&w->resolved);
     hash_index_done(&w->resolved_index);
@@ -62,7 +62,7 @@ static void mask_out_first(const struct scan_worker *w, const struct scan_batch 
 
 /* ---- gathered rows --------------------------------------------------------------------------- */
 
-void scan_worker_gathers(struct scan_worker *w)
+void scan_worker_gather(struct scan_worker *w)
 {
     w->gathers = true;
 }
@@ -276,7 +276,7 @@ int chunk_run(struct scan_worker *w, size_t position, struct chunk_scan *s)
     w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.continued;
     rc = callback_result(w, rc);
     if (rc == 0 && tri == TRI_SOME && w->gathers)
-        test_bind_only(w, w->root);
+        test_bind_only_codes(w, w->root);
     if (rc == 0 && tri != TRI_NONE)
         rc = run_rows(w, s);
     chunk_close(w->chunk.view);

@@ -169,7 +169,7 @@ static int begin_worker(struct scan_run *r, unsigned i)
     int rc = scan_worker_new(r->query, &w->scan);
 
     if (rc == 0 && r->sink->gathers)
-        scan_worker_gathers(w->scan);
+        scan_worker_gather(w->scan);
     if (rc == 0 && r->sink->worker_begin)
         rc = r->sink->worker_begin(r->sink->arg, i, &w->state);
     w->began = rc == 0;

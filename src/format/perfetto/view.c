@@ -141,7 +141,7 @@ void perfetto_view_free(struct perfetto_view *v)
 
 void perfetto_view_rest(struct perfetto_view *v)
 {
-    view_rest(v->view);
+    view_pause(v->view);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

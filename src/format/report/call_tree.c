@@ -68,7 +68,7 @@ static int put_stack(struct format_call_tree *f, const struct call_tree_node *n,
 
     if (rc < 0)
         return rc;
-    call_tree_label(f->tree, n, &f->path);
+    call_tree_write_label(f->tree, n, &f->path);
     rc = call_tree_end_frame(f, n->depth);
     __int128 us = (n->rest_ns + 500) / 1000; /* speedscope accepts whole numbers only */
     if (rc < 0 || n->depth == 0 || us <= 0)

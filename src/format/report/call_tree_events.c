@@ -40,7 +40,7 @@ static int write_row(struct format_call_tree *f, struct buf *out)
     l->has_path = e->depth < CALL_TREE_PATH_LEVELS; /* longer paths are not written */
     int rc = l->has_path ? call_tree_cut_path(f, e->depth) : 0;
     if (rc == 0 && l->has_path) {
-        call_tree_frame(&e->name, &f->path);
+        call_tree_write_name(&e->name, &f->path);
         rc = call_tree_end_frame(f, e->depth);
     }
     if (rc < 0 || f->seen++ < f->o.offset)

@@ -54,7 +54,7 @@ void call_tree_text_node(struct format_call_tree *f, const struct call_tree_node
     if (n->depth > INDENT_MAX)
         buf_printf(out, "(%u) ", n->depth);
     if (n->is_group)
-        call_tree_label(f->tree, n, out);
+        call_tree_write_label(f->tree, n, out);
     else
         value_plain(out, &n->name);
     if (n->is_call) {

@@ -62,7 +62,7 @@ static int open_event_count(struct request *rq)
     if (rc < 0 || rq->format != FORMAT_JSON)
         return rc;
     /* A name that no file has is not an error: another trace may have the column. */
-    rc = query_unknown(rq->query, s->unknown);
+    rc = query_unknown_columns(rq->query, s->unknown);
     s->unknown_names = s->unknown;
     s->unknown_count = rc < 0 ? 0 : (size_t)rc;
     return rc < 0 ? rc : 0;

@@ -37,7 +37,7 @@ struct state {
     struct query *one;
     struct rows *rows;
     const struct value *values;
-    struct find_found found;
+    struct find_result found;
     bool is_found;
     const char *file; /* file of the object that was found */
 };

@@ -86,7 +86,7 @@ static int choose_files(struct request *rq, const struct state *s, struct snapsh
     struct selection chosen;
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
-    chosen.may_vanish = s->stream.sent_ns != 0;
+    chosen.allow_missing = s->stream.sent_ns != 0;
     return query_select_files(&rq->http->env, snapshot, &chosen, &rq->err, ret, ret_count);
 }
 
@@ -98,7 +98,7 @@ static int rebuild_file(struct request *rq, struct state *s, const struct index_
     bool unrequested = f->state == INDEX_PENDING && index_is_unrequested(ix, f->name);
     if (f->state != INDEX_FAILED && !unrequested && !request_flag(rq, "force"))
         return 0;
-    int rc = unrequested && !s->options ? index_want(ix, f->name)
+    int rc = unrequested && !s->options ? index_request_file(ix, f->name)
                                         : index_rebuild(ix, f->name, s->options);
     s->queued += rc == 0;
     return rc == ERR_NOT_FOUND ? 0 : rc; /* the file was deleted just now */

@@ -30,7 +30,8 @@ static bool is_complete(const struct request *rq, const struct selection *chosen
         if (state == INDEX_PENDING || state == INDEX_INDEXING || state == INDEX_GROWING)
             return false;
     }
-    return snapshot_is_listed(snapshot) && query_select_whole(&rq->http->env, snapshot, chosen);
+    return snapshot_is_listed(snapshot) &&
+           query_selection_is_complete(&rq->http->env, snapshot, chosen);
 }
 
 static int open_info(struct request *rq)

@@ -39,7 +39,7 @@ static int open_dir(struct request *rq, struct state *s)
     const char *base = rq->http->options->output_dir;
     s->dir = query_open_dir(&rq->http->env, dir);
     if (s->dir == -ENOENT && base)
-        s->dir = reconstruct_find(base, dir);
+        s->dir = reconstruct_open_dir(base, dir);
     if (s->dir == -ENOENT || s->dir == -ENOTDIR)
         return err_set_param(&rq->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
     if (s->dir == -ENAMETOOLONG)

@@ -107,7 +107,7 @@ static int drop_uncompressed(struct request *rq, struct state *s)
     names[kept] = "no such file"; /* an empty list would select all files */
     s->chosen.files = names;
     s->chosen.file_count = kept + !kept;
-    s->chosen.may_vanish = true;
+    s->chosen.allow_missing = true;
     query_close(s->query);
     s->query = NULL;
     return selection_open(rq, &s->chosen, &s->query);
@@ -142,7 +142,7 @@ static int check_single(struct request *rq, const struct state *s)
     const uint32_t *files;
     size_t n = query_files(s->query, &files), plain = 0;
     for (size_t i = 0; i < n; i++)
-        plain += repack_compresses(snapshot_file(rq->snapshot, files[i]));
+        plain += repack_can_compress(snapshot_file(rq->snapshot, files[i]));
     return plain == 1 ? 0
                       : err_set_param(&rq->err, ERR_FORMAT, "format",
                                       "format=pfw compresses exactly one uncompressed file, but "

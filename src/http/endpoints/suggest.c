@@ -129,7 +129,7 @@ static int read_values(struct request *rq, struct state *s)
         for (size_t i = 0; i < count; i++) {
             struct suggestion *v = &s->values[s->count++];
             *v = (struct suggestion){.value = rows[2 * i], .count = rows[2 * i + 1]};
-            if (value_keep(&rq->arena, &v->value) < 0)
+            if (value_keep_text(&rq->arena, &v->value) < 0)
                 return rq->arena.error;
         }
     }

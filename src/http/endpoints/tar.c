@@ -163,7 +163,7 @@ static int open_tar(struct request *rq)
     int rc = query_select_archives(&rq->http->env, rq->snapshot, &chosen, &rq->err, &s->archives,
                                    &s->count);
     rq->incomplete = !snapshot_is_listed(rq->snapshot) ||
-                     !query_select_whole(&rq->http->env, rq->snapshot, &chosen);
+                     !query_selection_is_complete(&rq->http->env, rq->snapshot, &chosen);
     for (size_t i = 0; rc == 0 && i < s->count; i++) {
         enum index_state state = archive_at(s, i)->state;
         if (state != INDEX_READY && state != INDEX_FAILED)

@@ -382,11 +382,11 @@ static void trim_view(struct request *rq)
 {
     struct state *s = rq->state;
     if (s->view)
-        view_rest(s->view);
+        view_pause(s->view);
     if (s->perfetto)
         perfetto_view_rest(s->perfetto);
     if (s->rows)
-        rows_rest(s->rows);
+        rows_pause(s->rows);
 }
 
 static void close_view(struct request *rq)

@@ -86,7 +86,7 @@ static bool want_selected(struct request *rq, bool fresh)
         const struct index_file *f = snapshot_file(rq->snapshot, files[i]);
         ready = !is_pending(f) && (!fresh || is_current(rq, f)) && ready;
         if (f->state == INDEX_PENDING)
-            index_want(rq->http->options->index, f->name);
+            index_request_file(rq->http->options->index, f->name);
     }
     err_done(&ignored);
     free(files);

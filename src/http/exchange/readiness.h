@@ -17,8 +17,8 @@ bool readiness_is_known(struct site *site, const struct snapshot *s);
 /* True if the request must be checked, whatever is known. */
 bool readiness_wants_fresh(const struct request *rq);
 /* Checks the files that the request selects in its snapshot, and requests indexing of those that
- * are pending (index_want). Run it on a worker: there may be 10,000 files. An invalid selection
- * counts as ready, because open() reports the error. */
+ * are pending (index_request_file). Run it on a worker: there may be 10,000 files. An invalid
+ * selection counts as ready, because open() reports the error. */
 bool readiness_check(struct exchange *x);
 /* Does the same for a request without an exchange, which has no result of its generation to use. */
 bool readiness_check_request(struct request *rq);

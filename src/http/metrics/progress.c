@@ -43,7 +43,7 @@ static void add_file(struct index *ix, struct index_progress *p, const struct in
     p->files_failed += f->state == INDEX_FAILED;
     p->files_ready += !pending && f->state != INDEX_FAILED;
     p->bytes += f->compressed_bytes;
-    p->bytes_done += index_file_done(f);
+    p->bytes_done += index_file_bytes_done(f);
 }
 
 void progress_count(struct index *ix, const struct snapshot *snapshot, const uint32_t *files,

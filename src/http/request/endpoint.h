@@ -99,10 +99,10 @@ struct request {
     struct client *client; /* the client that sent it */
     const struct stored_query *stored; /* the query that the path names, or NULL */
     struct budget budget;
-    struct err err;            /* why open or next failed */
-    struct snapshot *snapshot; /* pinned before open */
-    struct query_far *far;     /* other ranks take part in its scans; NULL: none do */
-    struct arena arena;        /* freed with the request */
+    struct err err;              /* why open or next failed */
+    struct snapshot *snapshot;   /* pinned before open */
+    struct query_remote *remote; /* other ranks take part in its scans; NULL: none do */
+    struct arena arena;          /* freed with the request */
     int64_t started_ns;
     void *options;           /* filled from the parameters; see BIND */
     struct selection chosen; /* if the endpoint `queries`: selected by the parameters ... */

@@ -45,32 +45,32 @@ static void put_target(const struct request *rq, struct buf *out)
 int request_spread(struct request *rq)
 {
     struct buf target = {0};
-    if (rq->far || !rq->http->env.index || index_rank_count(rq->http->env.index) < 2 ||
+    if (rq->remote || !rq->http->env.index || index_rank_count(rq->http->env.index) < 2 ||
         rq->upload || rq->stored || rq->own_format || rq->endpoint->changes)
         return 0;
-    struct query_far *far = arena_alloc(&rq->arena, sizeof *far);
+    struct query_remote *remote = arena_alloc(&rq->arena, sizeof *remote);
     put_target(rq, &target);
-    if (far)
-        *far = (struct query_far){
+    if (remote)
+        *remote = (struct query_remote){
             .request = {arena_strdup(&rq->arena, (struct text){target.data, target.len}),
                         target.len}};
-    int rc = far ? target.error ? target.error : rq->arena.error : -ENOMEM;
+    int rc = remote ? target.error ? target.error : rq->arena.error : -ENOMEM;
     buf_done(&target);
     if (rc == 0)
-        rq->far = far;
+        rq->remote = remote;
     return rc;
 }
 
 void request_spread_done(struct request *rq)
 {
-    if (rq->far)
-        query_far_done(rq->far);
-    rq->far = NULL;
+    if (rq->remote)
+        query_remote_done(rq->remote);
+    rq->remote = NULL;
 }
 
 struct query_env request_env(const struct request *rq)
 {
     struct query_env env = rq->http->env;
-    env.far = rq->far;
+    env.remote = rq->remote;
     return env;
 }

@@ -1,4 +1,4 @@
-/* spread.h - a request in whose scans other ranks take part (struct query_far of query.h).
+/* spread.h - a request in whose scans other ranks take part (struct query_remote of query.h).
  * Threads: those of the request, one at a time. Memory: in the request's arena. */
 #ifndef DFTRACERD_HTTP_REQUEST_SPREAD_H
 #define DFTRACERD_HTTP_REQUEST_SPREAD_H

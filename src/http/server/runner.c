@@ -135,7 +135,7 @@ static int call_init(struct http_call *c, const struct http_call_options *o)
     rq->budget.deadline_ns = o->deadline_ns;
     rq->budget.share = &c->runner->memory;
     c->pinned = o->snapshot;
-    rq->far = o->far;
+    rq->remote = o->remote;
     c->target = arena_strdup(&rq->arena, text_of(o->target));
     int rc = c->target ? find_endpoint(c) : -ENOMEM;
     const char *search = rc == 0 ? strchr(c->target, '?') : NULL;

@@ -46,12 +46,12 @@ static uint32_t translate_id(const void *ids, uint32_t id)
 }
 
 /* The rank that has the chunk decodes it. */
-static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
-                    const struct chunk_texts *here, struct chunk_view **ret)
+static int open_remote(struct index *ix, unsigned home, const struct kv_key *key,
+                       const struct chunk_texts *here, struct chunk_view **ret)
 {
     struct chunk_texts texts = *here;
-    struct far_chunk *c;
-    int rc = ix->far_cache ? far_chunk_open(ix->far_cache, home, key, &c) : ERR_STORE;
+    struct remote_chunk *c;
+    int rc = ix->remote_cache ? remote_chunk_open(ix->remote_cache, home, key, &c) : ERR_STORE;
 
     if (rc)
         return rc;
@@ -61,7 +61,7 @@ static int open_far(struct index *ix, unsigned home, const struct kv_key *key,
     if (rc == 0)
         chunk_view_set_owner(*ret, c);
     else
-        far_chunk_release(ix->far_cache, c);
+        remote_chunk_release(ix->remote_cache, c);
     return rc;
 }
 
@@ -77,7 +77,7 @@ int chunk_open(struct index *ix, const struct snapshot *s, const struct index_fi
     if (!file->chunks[i].home) /* that of another rank may be fetched again */
         texts.valid = view_chunk_flag(view_of_file(file), i);
     struct kv_key key = kv_key_of_chunk(file->id, file->chunks[i].number, file->chunks[i].version);
-    int rc = file->chunks[i].home ? open_far(ix, file->chunks[i].home, &key, &texts, ret)
+    int rc = file->chunks[i].home ? open_remote(ix, file->chunks[i].home, &key, &texts, ret)
                                   : open_here(ix, &key, &texts, ret);
     /* A missing chunk may have been deleted, unless a snapshot is held: scan_run.c reports that
      * case. */
@@ -96,7 +96,7 @@ void chunk_close(struct chunk_view *v)
     void *owner = chunk_view_owner(v);
     chunk_view_free(v);
     if (far)
-        far_chunk_release(ix->far_cache, owner);
+        remote_chunk_release(ix->remote_cache, owner);
     else
         kv_read_end(owner);
 }

@@ -27,7 +27,7 @@
 #include <pthread.h>
 
 struct entry;
-struct far_cache;
+struct remote_cache;
 struct file_queue;
 struct unreadable_dirs;
 struct ingest;
@@ -52,10 +52,10 @@ struct index {
     int lock_fd;
     struct kv *kv;
     struct texts *texts;
-    struct ingest *ingest;       /* NULL if read only */
-    struct ranks *ranks;         /* NULL: this process alone */
-    struct far_cache *far_cache; /* chunks of other ranks; NULL: this process alone */
-    struct mirror *mirror;       /* copies of the snapshots of rank 0 (mirror.c); NULL on rank 0 */
+    struct ingest *ingest;             /* NULL if read only */
+    struct ranks *ranks;               /* NULL: this process alone */
+    struct remote_cache *remote_cache; /* chunks of other ranks; NULL: this process alone */
+    struct mirror *mirror; /* copies of the snapshots of rank 0 (mirror.c); NULL on rank 0 */
     struct index_rank_handler rank_handler;
     bool read_only;
 

@@ -131,7 +131,7 @@ static struct resolver *resolver_of(const struct snapshot *snapshot)
     return r;
 }
 
-uint32_t index_name_in(const struct index_file *f, enum index_name_kind kind, uint32_t hash)
+uint32_t index_name_in_file(const struct index_file *f, enum index_name_kind kind, uint32_t hash)
 {
     uint32_t low = 0, high = f->name_count;
 
@@ -167,7 +167,7 @@ static uint32_t name_in_parent(const struct snapshot *s, const struct resolver *
     const struct process_file *found = find_process_file(r, p->host, p->ppid);
     if (!found || &s->views[found->file]->pub == file)
         return INDEX_NO_TEXT;
-    return index_name_in(&s->views[found->file]->pub, kind, hash);
+    return index_name_in_file(&s->views[found->file]->pub, kind, hash);
 }
 
 uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, int64_t pid,
@@ -177,7 +177,7 @@ uint32_t index_resolve(const struct snapshot *s, const struct index_file *file, 
         *ret_conflict = false;
     if (hash == INDEX_NO_TEXT)
         return INDEX_NO_TEXT;
-    uint32_t value = index_name_in(file, kind, hash);
+    uint32_t value = index_name_in_file(file, kind, hash);
     if (value != INDEX_NO_TEXT)
         return value;
     const struct resolver *r = resolver_of(s);

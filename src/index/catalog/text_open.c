@@ -36,8 +36,8 @@ static int find_checkpoint(void *arg, uint64_t text_offset, struct trace_checkpo
     const struct view *v = arg;
 
     if (v->ix->mirror)
-        return far_checkpoint(v->ix->far_cache, v->pub.id, chunk_start(&v->pub, text_offset),
-                              text_offset, ret);
+        return remote_checkpoint(v->ix->remote_cache, v->pub.id, chunk_start(&v->pub, text_offset),
+                                 text_offset, ret);
     int rc = checkpoint_copy(v->ix->kv, v->pub.id, text_offset, CHECKPOINT_FILE, ret);
     if (rc == ERR_CORRUPT)
         index_file_corrupt(v->ix, &v->pub);

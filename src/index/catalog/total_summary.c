@@ -204,8 +204,8 @@ static int make_total(struct index *ix, const struct snapshot *s, struct total_s
     return rc;
 }
 
-int index_root_summary(struct index *ix, const struct snapshot *snapshot,
-                       const struct summary **ret)
+int index_total_summary(struct index *ix, const struct snapshot *snapshot,
+                        const struct summary **ret)
 {
     struct snapshot *s = (struct snapshot *)snapshot; /* created on first use, under its lock */
     struct total_summary *old, *made = NULL;

@@ -111,7 +111,7 @@ static void retry_below(struct index *ix, const struct unreadable_dirs *before)
     }
 }
 
-int index_hold(struct index *ix, const char *const *dirs, size_t count)
+int index_set_unreadable_dirs(struct index *ix, const char *const *dirs, size_t count)
 {
     struct unreadable_dirs *fresh = count ? unreadable_dirs_new(dirs, count) : NULL, *before;
 

@@ -32,7 +32,7 @@ int reader_open(struct reader *r)
         return rc;
     trace_reader_info(r->trace, &at);
     r->ahead = ahead_begin(r->in, r->run, r->fd, &at);
-    trace_reader_follow(r->trace, r->ahead);
+    trace_reader_set_ahead(r->trace, r->ahead);
     return 0;
 }
 

@@ -67,7 +67,7 @@ static void prepare_total_summary(struct writer *w)
 
     if (s && snapshot_generation(s) != w->total_generation) {
         w->total_generation = snapshot_generation(s);
-        index_root_summary(w->ix, s, &total);
+        index_total_summary(w->ix, s, &total);
     }
     snapshot_release(s);
 }

@@ -92,29 +92,29 @@ struct rank_sent *ranks_send_begin(struct ranks *r, unsigned rank);
 void ranks_send_end(struct ranks *r, unsigned rank);
 const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank); /* borrowed */
 
-/* ---- chunks and checkpoints (far_chunk.c) ---------------------------------------------------- */
+/* ---- chunks and checkpoints (remote_chunk.c) -------------------------------------------------- */
 
 /* A cache of chunk values and checkpoints of other ranks, with up to `bytes` of memory. *new* or
  * NULL. */
-struct far_cache;
-struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes);
-void far_cache_free(struct far_cache *c); /* NULL-safe */
-/* The value of a chunk of another rank, valid until far_chunk_release. */
-struct far_chunk {
+struct remote_cache;
+struct remote_cache *remote_cache_new(struct ranks *r, uint64_t bytes);
+void remote_cache_free(struct remote_cache *c); /* NULL-safe */
+/* The value of a chunk of another rank, valid until remote_chunk_release. */
+struct remote_chunk {
     struct kv_key key; /* follows the kind of the request */
     struct buf value;
     unsigned references; /* under the lock of the cache; includes that of the cache */
 };
 /* Returns 0, -ENOENT, ERR_CORRUPT, ERR_STORE (no rank has it), -ENOMEM or -EPIPE. */
-int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *key,
-                   struct far_chunk **ret);
-void far_chunk_release(struct far_cache *cache, struct far_chunk *c);
+int remote_chunk_open(struct remote_cache *cache, unsigned home, const struct kv_key *key,
+                      struct remote_chunk **ret);
+void remote_chunk_release(struct remote_cache *cache, struct remote_chunk *c);
 /* Like checkpoint_copy, from rank 0, which has all checkpoints. `from`: start of the chunk that
  * contains the text. Also returns -EPIPE. */
-int far_checkpoint(struct far_cache *cache, uint32_t file, uint64_t from, uint64_t text_offset,
-                   struct trace_checkpoint *ret);
+int remote_checkpoint(struct remote_cache *cache, uint32_t file, uint64_t from,
+                      uint64_t text_offset, struct trace_checkpoint *ret);
 /* Answer such requests, on the rank that has the data. */
-int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer);
-int far_checkpoint_answer(struct kv *kv, struct rec *request, struct buf *answer);
+int remote_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer);
+int remote_checkpoint_answer(struct kv *kv, struct rec *request, struct buf *answer);
 
 #endif

@@ -167,7 +167,7 @@ static int runner_start(struct runners *all, struct runner *r)
     clock_cond_init(&r->filled);
     pthread_attr_init(&a);
     pthread_attr_setstacksize(&a, STACK_BYTES);
-    signals_leave(&before);
+    signals_block(&before);
     int rc = pthread_create(&r->thread, &a, runner_main, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&a);

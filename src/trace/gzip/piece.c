@@ -37,7 +37,7 @@ void piece_seek(struct trace_reader *r, const struct mark *m, const uint8_t *end
     r->crc = m->crc;
 }
 
-void trace_reader_follow(struct trace_reader *r, struct trace_ahead *ahead)
+void trace_reader_set_ahead(struct trace_reader *r, struct trace_ahead *ahead)
 {
     r->ahead = ahead;
 }

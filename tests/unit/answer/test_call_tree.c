@@ -41,7 +41,7 @@ static void print_tree(struct call_tree *t, enum call_tree_part part, struct buf
         for (; last >= (int64_t)n->depth; last--)
             buf_putc(out, ')');
         last = n->depth;
-        call_tree_label(t, n, out);
+        call_tree_write_label(t, n, out);
         buf_printf(out, " %llu/%lld/%lld(", (unsigned long long)n->count, (long long)n->total_ns,
                    (long long)n->self_ns);
     }

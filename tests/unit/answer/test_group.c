@@ -403,7 +403,7 @@ static void units_mix(void)
     struct measured told;
     int64_t us[] = {1}, ns[] = {1500, 2000};
 
-    CHECK_INT(groups_only(w, 0), 0);
+    CHECK_INT(groups_single_group(w, 0), 0);
     CHECK_INT(number_add_all(w, 0, 0, 0, us, 1, false), 0);
     CHECK_INT(number_add_all(w, 0, 0, 0, ns, 2, true), 0);
     number_told(w, 0, true, &told);

@@ -198,7 +198,7 @@ static void take_back(struct pack_stream *s, const int64_t *v, size_t n, int64_t
         }
     }
     out[bits] = 81;
-    CHECK_INT(pack_take_i64(s, wanted, lo, hi, out, &count), 0);
+    CHECK_INT(pack_copy_selected_i64(s, wanted, lo, hi, out, &count), 0);
     CHECK_INT(count, expected);
     CHECK_INT(out[bits], 81);
     for (uint32_t i = 0; i < count; i++)
@@ -605,7 +605,7 @@ static void damage_is_no_crash(void)
             pack_read_u32(&s, 1024, 1000, (uint32_t *)out);
             pack_pick_i64(&s, places, 30, out);
             uint32_t taken = 0;
-            pack_take_i64(&s, wanted, 0, 1000, out, &taken);
+            pack_copy_selected_i64(&s, wanted, 0, 1000, out, &taken);
             CHECK(taken <= 3000);
             pack_close(&s);
         }

@@ -72,14 +72,14 @@ static void known_by_type(void)
     make_base();
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
         mount_at(path_of("far"), far[i]);
-        CHECK(index_network_name(path_of("far")) != NULL);
-        CHECK(index_network_name(path_of("near")) == NULL);
+        CHECK(index_refused_filesystem(path_of("far")) != NULL);
+        CHECK(index_refused_filesystem(path_of("near")) == NULL);
     }
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
         mount_at(path_of("far"), near[i]);
-        CHECK(index_network_name(path_of("far")) == NULL);
+        CHECK(index_refused_filesystem(path_of("far")) == NULL);
     }
-    CHECK(index_network_name(path_of("nothing")) == NULL);
+    CHECK(index_refused_filesystem(path_of("nothing")) == NULL);
     remove_base();
 }
 

@@ -121,7 +121,7 @@ static int look_after_error(void *arg, struct scan_batch *b)
     const struct looked *l = arg;
     const uint64_t *valid;
 
-    (void)worker_fails(b->chunk->worker, ERR_MEMORY_LIMIT);
+    (void)worker_set_error(b->chunk->worker, ERR_MEMORY_LIMIT);
     CHECK_INT(batch_i64(b, l->number, &valid, NULL)[b->rows - 1], 0);
     CHECK(valid && valid[0] == 0);
     CHECK(batch_keys(b, l->source)[0] == QUERY_KEY_NULL);
@@ -144,7 +144,7 @@ static void look_at_columns(const char *query)
     struct scan_worker *w;
 
     CHECK_INT(scan_worker_new(q, &w), 0);
-    scan_worker_gathers(w);
+    scan_worker_gather(w);
     for (unsigned i = 0; i < NAMES; i++) {
         struct looked l = {.name = names[i]};
         bool time =

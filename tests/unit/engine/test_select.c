@@ -108,13 +108,16 @@ static void what_is_unseen(void)
         s.files = &unseen[i].file;
         s.file_count = unseen[i].file != NULL;
         s.not_recursive = unseen[i].flat;
-        CHECK_INT(index_hold(store.index, (const char *const[]){"z/z/z", unseen[i].closed}, 2), 0);
+        CHECK_INT(index_set_unreadable_dirs(store.index,
+                                            (const char *const[]){"z/z/z", unseen[i].closed}, 2),
+                  0);
         now = index_snapshot(store.index);
-        if (query_select_whole(unseen[i].labelled ? &two : &store.env, now, &s) != unseen[i].whole)
+        if (query_selection_is_complete(unseen[i].labelled ? &two : &store.env, now, &s) !=
+            unseen[i].whole)
             check_fail(__FILE__, __LINE__, "unseen[%zu]: %s", i, unseen[i].closed);
         snapshot_release(now);
     }
-    CHECK_INT(index_hold(store.index, NULL, 0), 0);
+    CHECK_INT(index_set_unreadable_dirs(store.index, NULL, 0), 0);
 }
 
 /* Its generation is one of its own, and so is that of when they can be read again; the same ones
@@ -125,16 +128,16 @@ static void held_is_told(void)
     struct snapshot *before = index_snapshot(store.index), *held, *after;
 
     CHECK_INT(snapshot_unreadable_count(before), 0);
-    CHECK_INT(index_hold(store.index, dirs, 2), 0);
+    CHECK_INT(index_set_unreadable_dirs(store.index, dirs, 2), 0);
     held = index_snapshot(store.index);
-    CHECK_INT(index_hold(store.index, same, 2), 0);
+    CHECK_INT(index_set_unreadable_dirs(store.index, same, 2), 0);
     after = index_snapshot(store.index);
     CHECK(after == held);
     snapshot_release(after);
     CHECK_INT(snapshot_unreadable_count(held), 2);
     CHECK_STR(snapshot_unreadable(held, 0), "a");
     CHECK_STR(snapshot_unreadable(held, 1), "d/e");
-    CHECK_INT(index_hold(store.index, NULL, 0), 0);
+    CHECK_INT(index_set_unreadable_dirs(store.index, NULL, 0), 0);
     after = index_snapshot(store.index);
     CHECK_INT(snapshot_unreadable_count(after), 0);
     CHECK(snapshot_generation(before) < snapshot_generation(held) &&

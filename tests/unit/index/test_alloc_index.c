@@ -94,7 +94,7 @@ static void describe(struct index *ix, struct buf *out)
 
     for (uint32_t i = 0; i < snapshot_file_count(s); i++)
         describe_file(ix, s, snapshot_file(s, i), out);
-    CHECK_INT(index_root_summary(ix, s, &root), 0);
+    CHECK_INT(index_total_summary(ix, s, &root), 0);
     for (uint32_t i = 0; root && i < root->name_count; i++)
         buf_printf(out, "%.*s %" PRIu64 "\n", (int)index_text(ix, root->names[i].name).len,
                    index_text(ix, root->names[i].name).ptr, root->names[i].count);

@@ -158,7 +158,7 @@ static void many_small_files(void)
         CHECK_STR(snapshot_file(s, i)->name, name);
         CHECK_INT(snapshot_file(s, i)->counts.events, 21);
     }
-    CHECK_INT(index_root_summary(ix, s, &root), 0);
+    CHECK_INT(index_total_summary(ix, s, &root), 0);
     CHECK_INT(root->classes[TRACE_EVENT].count, 500 * 21);
     CHECK_INT(root->thread_count, 1000);
     for (uint32_t i = 0; i < root->thread_count; i++)
@@ -173,7 +173,7 @@ static void many_small_files(void)
             break;
         snapshot_release(s);
     }
-    CHECK_INT(index_root_summary(ix, s, &root), 0);
+    CHECK_INT(index_total_summary(ix, s, &root), 0);
     CHECK_INT(root->classes[TRACE_EVENT].count, 500 * 21 + 1);
     snapshot_release(s);
     index_close(ix);

@@ -80,11 +80,11 @@ static void read_when_asked(void)
     s = index_snapshot(ix);
     CHECK(snapshot_file(s, 0)->compressed_bytes > 500);
     snapshot_release(s);
-    CHECK_INT(index_want(ix, "no.pfw"), ERR_NOT_FOUND);
-    CHECK_INT(index_want(ix, "b.pfw"), 0);
-    CHECK_INT(index_want(ix, "b.pfw"), 0);
+    CHECK_INT(index_request_file(ix, "no.pfw"), ERR_NOT_FOUND);
+    CHECK_INT(index_request_file(ix, "b.pfw"), 0);
+    CHECK_INT(index_request_file(ix, "b.pfw"), 0);
     wait_events(ix, "b.pfw", 20);
-    CHECK_INT(index_want(ix, "b.pfw"), 0);
+    CHECK_INT(index_request_file(ix, "b.pfw"), 0);
     CHECK_INT(state_of(ix, "a.pfw"), INDEX_PENDING);
     wait_quiet(ix);
     p = progress_of(ix);
@@ -107,7 +107,7 @@ static void changes_when_asked(void)
     ix = open_on_demand();
     offer(ix, "a.pfw");
     offer(ix, "b.pfw");
-    CHECK_INT(index_want(ix, "b.pfw"), 0);
+    CHECK_INT(index_request_file(ix, "b.pfw"), 0);
     wait_events(ix, "b.pfw", 20);
     write_events("a.pfw", 11);
     write_events("b.pfw", 25);
@@ -118,7 +118,7 @@ static void changes_when_asked(void)
     CHECK_INT(progress_of(ix).files_unasked, 1);
     /* Gone and back again: still nobody asked. */
     CHECK_INT(index_forget(ix, "a.pfw"), 0);
-    CHECK_INT(index_want(ix, "a.pfw"), ERR_NOT_FOUND);
+    CHECK_INT(index_request_file(ix, "a.pfw"), ERR_NOT_FOUND);
     offer(ix, "a.pfw");
     CHECK_INT(progress_of(ix).files_unasked, 1);
     CHECK_INT(index_rebuild(ix, "a.pfw", NULL), 0);
@@ -151,11 +151,11 @@ static void remembers_what_was_asked(void)
     offer(ix, "a.pfw");
     offer(ix, "b.pfw");
     offer(ix, "c.pfw.gz");
-    CHECK_INT(index_want(ix, "b.pfw"), 0);
+    CHECK_INT(index_request_file(ix, "b.pfw"), 0);
     wait_events(ix, "b.pfw", 20);
     id = wait_for(ix, "b.pfw", INDEX_READY, &s)->id;
     snapshot_release(s);
-    CHECK_INT(index_want(ix, "c.pfw.gz"), 0);
+    CHECK_INT(index_request_file(ix, "c.pfw.gz"), 0);
     for (int i = 0; i < 4000 && state_of(ix, "c.pfw.gz") == INDEX_PENDING; i++)
         rest();
     index_close(ix);
@@ -166,7 +166,8 @@ static void remembers_what_was_asked(void)
     CHECK_INT(state_of(ix, "a.pfw"), INDEX_PENDING);
     CHECK_INT(wait_for(ix, "b.pfw", INDEX_READY, &s)->id, id);
     snapshot_release(s);
-    CHECK_INT(index_want(ix, "c.pfw.gz"), 0); /* it may have been stopped before its first commit */
+    CHECK_INT(index_request_file(ix, "c.pfw.gz"),
+              0); /* it may have been stopped before its first commit */
     wait_events(ix, "c.pfw.gz", 40000);
     write_events("b.pfw", 21);
     offer(ix, "b.pfw");
@@ -194,7 +195,7 @@ static void asked_by_many(void)
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 50; i += 2) {
             snprintf(name, sizeof name, "%02d.pfw", i);
-            CHECK_INT(index_want(ix, name), 0);
+            CHECK_INT(index_request_file(ix, name), 0);
         }
     }
     wait_quiet(ix);

@@ -63,7 +63,8 @@ static void missing_files(void)
         offer(ix, names[i]);
         id[i] = id_of(ix, names[i]);
     }
-    CHECK_INT(index_hold(ix, (const char *const[]){"some/other", "away", "a"}, 3), 0);
+    CHECK_INT(index_set_unreadable_dirs(ix, (const char *const[]){"some/other", "away", "a"}, 3),
+              0);
     CHECK_INT(index_forget(ix, "a.pfw"), 0);
     after_upkeep(ix);
     CHECK(!was_forgotten(ix, "a.pfw", id[0]));
@@ -75,7 +76,7 @@ static void missing_files(void)
     CHECK(!was_forgotten(ix, "away/a.pfw", id[1]));
     CHECK(was_forgotten(ix, "awayness/a.pfw", id[2]));
     /* The root can be read again, and the file is not in it. */
-    CHECK_INT(index_hold(ix, NULL, 0), 0);
+    CHECK_INT(index_set_unreadable_dirs(ix, NULL, 0), 0);
     CHECK_INT(index_forget(ix, "away/a.pfw"), 0);
     after_upkeep(ix);
     CHECK(was_forgotten(ix, "away/a.pfw", id[1]));

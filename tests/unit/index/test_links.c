@@ -99,7 +99,7 @@ static void one_of_several(void)
         index_progress(ix, &p);
         CHECK_INT(p.files, 3);
         CHECK_INT(p.files_ready, 3);
-        CHECK_INT(index_want(ix, "c.pfw"), ERR_NOT_FOUND);
+        CHECK_INT(index_request_file(ix, "c.pfw"), ERR_NOT_FOUND);
         CHECK_INT(index_rebuild(ix, "c.pfw", NULL), ERR_NOT_FOUND);
         s = index_snapshot(ix);
         for (uint32_t i = 0; i < 3; i++)

@@ -218,7 +218,7 @@ static void *ask(void *arg)
                 CHECK(line.len > 0);
             }
         }
-        CHECK_INT(index_root_summary(a->ix, s, &root), 0);
+        CHECK_INT(index_total_summary(a->ix, s, &root), 0);
         snapshot_release(s);
         a->asked++;
     }

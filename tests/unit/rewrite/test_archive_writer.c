@@ -512,7 +512,7 @@ static void what_dead_runs_left_is_removed(void)
         return;
     CHECK_INT(add(o, "a", "1", &err), 0);
     CHECK_INT(shell("mkdir -p .dftracerd-0123/made/b keep && echo >.dftracerd-0123/made/b/c"), 0);
-    archive_writer_clean(folder);
+    archive_writer_remove_stale(folder);
     CHECK_INT(
         shell(
             "! test -e .dftracerd-0123 && test -d keep && test $(ls -d .dftracerd-* | wc -l) = 1"),
@@ -521,7 +521,7 @@ static void what_dead_runs_left_is_removed(void)
               0); /* that of the run that goes on was left alone */
     archive_writer_free(o);
     CHECK_INT(shell("test $(cat out/a) = 1 && test \"$(echo .dftracerd-*)\" = '.dftracerd-*'"), 0);
-    archive_writer_clean("/nowhere/at/all");
+    archive_writer_remove_stale("/nowhere/at/all");
     end();
 }
 

@@ -108,7 +108,7 @@ static struct reading read_with(int fd, enum trace_engine engine, uint64_t check
     char *buf = malloc(step);
     show(p);
     CHECK_INT(r.rc = trace_reader_open(fd, &options, NULL, NULL, &r.reader), 0);
-    trace_reader_follow(r.reader, &p->ahead);
+    trace_reader_set_ahead(r.reader, &p->ahead);
     for (int pass = 0; pass < 2; pass++) {
         while ((r.rc = trace_reader_read(r.reader, buf, step)) > 0)
             bytes_add(&r.text, buf, (size_t)r.rc);

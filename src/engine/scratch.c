@@ -1,9 +1,9 @@
-/* grow.c - scratch memory that is reused from chunk to chunk. */
-#include "engine/grow.h"
+/* scratch.c - scratch memory that is reused from chunk to chunk. */
+#include "engine/scratch.h"
 
 #include <stdlib.h>
 
-void *grow_to(struct grow *g, size_t bytes)
+void *scratch_reserve(struct scratch *g, size_t bytes)
 {
     if (bytes <= g->cap)
         return g->data;
@@ -18,8 +18,8 @@ void *grow_to(struct grow *g, size_t bytes)
     return data;
 }
 
-void grow_done(struct grow *g)
+void scratch_done(struct scratch *g)
 {
     free(g->data);
-    *g = (struct grow){0};
+    *g = (struct scratch){0};
 }

@@ -1,4 +1,4 @@
-/* far_chunk.c - a cache of chunk values that other ranks have, and of checkpoints, which rank 0
+/* remote_chunk.c - a cache of chunk values that other ranks have, and of checkpoints, which rank 0
  * has: fetched when they are opened, and kept as long as there is space.
  *
  * The hash of a key selects its slot in the cache. A new value replaces the one in its slot; beyond
@@ -13,18 +13,18 @@
 
 enum { SLOTS = 1 << 14 };
 
-struct far_cache {
+struct remote_cache {
     struct ranks *ranks; /* borrowed */
     uint64_t bytes_max;
     pthread_mutex_t lock; /* guards the next members, and the references of all values */
     uint64_t bytes;       /* of the values in slots */
     uint32_t next;        /* next slot to be emptied */
-    struct far_chunk *slots[SLOTS];
+    struct remote_chunk *slots[SLOTS];
 };
 
-struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes)
+struct remote_cache *remote_cache_new(struct ranks *r, uint64_t bytes)
 {
-    struct far_cache *c = calloc(1, sizeof *c);
+    struct remote_cache *c = calloc(1, sizeof *c);
 
     if (!c)
         return NULL;
@@ -34,13 +34,13 @@ struct far_cache *far_cache_new(struct ranks *r, uint64_t bytes)
     return c;
 }
 
-static void chunk_free(struct far_chunk *c)
+static void chunk_free(struct remote_chunk *c)
 {
     buf_done(&c->value);
     free(c);
 }
 
-void far_cache_free(struct far_cache *c)
+void remote_cache_free(struct remote_cache *c)
 {
     for (unsigned i = 0; c && i < SLOTS; i++)
         if (c->slots[i])
@@ -57,15 +57,15 @@ static uint32_t slot_of(const struct kv_key *key)
     return (uint32_t)(text_hash((struct text){(const char *)key->data, key->len}) % SLOTS);
 }
 
-static void release_value(struct far_chunk *c)
+static void release_value(struct remote_chunk *c)
 {
     if (--c->references == 0)
         chunk_free(c);
 }
 
-static void empty_slot(struct far_cache *cache, uint32_t slot)
+static void empty_slot(struct remote_cache *cache, uint32_t slot)
 {
-    struct far_chunk *c = cache->slots[slot];
+    struct remote_chunk *c = cache->slots[slot];
 
     if (!c)
         return;
@@ -74,9 +74,9 @@ static void empty_slot(struct far_cache *cache, uint32_t slot)
     release_value(c);
 }
 
-static struct far_chunk *find_value(struct far_cache *cache, const struct kv_key *key)
+static struct remote_chunk *find_value(struct remote_cache *cache, const struct kv_key *key)
 {
-    struct far_chunk *c = cache->slots[slot_of(key)];
+    struct remote_chunk *c = cache->slots[slot_of(key)];
     bool same = c && c->key.len == key->len && memcmp(c->key.data, key->data, key->len) == 0;
 
     if (!same)
@@ -85,7 +85,7 @@ static struct far_chunk *find_value(struct far_cache *cache, const struct kv_key
     return c;
 }
 
-static void fill_slot(struct far_cache *cache, struct far_chunk *c)
+static void fill_slot(struct remote_cache *cache, struct remote_chunk *c)
 {
     uint32_t slot = slot_of(&c->key);
 
@@ -102,9 +102,9 @@ static void fill_slot(struct far_cache *cache, struct far_chunk *c)
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int fetch_value(struct ranks *r, unsigned rank, const struct kv_key *key,
-                       struct far_chunk **ret)
+                       struct remote_chunk **ret)
 {
-    struct far_chunk *c = calloc(1, sizeof *c);
+    struct remote_chunk *c = calloc(1, sizeof *c);
     struct buf request = {0};
 
     if (!c)
@@ -123,8 +123,8 @@ static int fetch_value(struct ranks *r, unsigned rank, const struct kv_key *key,
 }
 
 /* Opens the value that the rank returns for a request of this kind. */
-static int far_open(struct far_cache *cache, unsigned rank, enum rank_request kind,
-                    const struct kv_key *key, struct far_chunk **ret)
+static int far_open(struct remote_cache *cache, unsigned rank, enum rank_request kind,
+                    const struct kv_key *key, struct remote_chunk **ret)
 {
     struct kv_key own = {0};
 
@@ -144,15 +144,15 @@ static int far_open(struct far_cache *cache, unsigned rank, enum rank_request ki
     return 0;
 }
 
-int far_chunk_open(struct far_cache *cache, unsigned home, const struct kv_key *key,
-                   struct far_chunk **ret)
+int remote_chunk_open(struct remote_cache *cache, unsigned home, const struct kv_key *key,
+                      struct remote_chunk **ret)
 {
     unsigned rank = ranks_at(cache->ranks, home);
 
     return rank ? far_open(cache, rank, RANK_CHUNK, key, ret) : ERR_STORE;
 }
 
-void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
+void remote_chunk_release(struct remote_cache *cache, struct remote_chunk *c)
 {
     pthread_mutex_lock(&cache->lock);
     release_value(c);
@@ -161,14 +161,14 @@ void far_chunk_release(struct far_cache *cache, struct far_chunk *c)
 
 /* The cached answer is valid from one checkpoint to the next, so lines of a chunk need the same few
  * of them. */
-int far_checkpoint(struct far_cache *cache, uint32_t file, uint64_t from, uint64_t text_offset,
-                   struct trace_checkpoint *ret)
+int remote_checkpoint(struct remote_cache *cache, uint32_t file, uint64_t from,
+                      uint64_t text_offset, struct trace_checkpoint *ret)
 {
     int rc = 0;
 
     for (uint64_t next = from; rc == 0 && next <= text_offset;) {
         struct kv_key key = kv_key_of_u32(file);
-        struct far_chunk *c;
+        struct remote_chunk *c;
         kv_key_u64(&key, next);
         rc = far_open(cache, 0, RANK_CHECKPOINT, &key, &c);
         if (rc)
@@ -182,7 +182,7 @@ int far_checkpoint(struct far_cache *cache, uint32_t file, uint64_t from, uint64
             rc = checkpoint_decode(found, value, ret);
         if (rc == 0 && next > text_offset)
             rc = checkpoint_copy_window(ret, CHECKPOINT_FILE);
-        far_chunk_release(cache, c);
+        remote_chunk_release(cache, c);
     }
     return rc;
 }
@@ -200,7 +200,7 @@ static int read_key(struct rec *request, struct kv_key *ret)
     return 0;
 }
 
-int far_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer)
+int remote_chunk_answer(struct kv *kv, struct rec *request, struct buf *answer)
 {
     struct kv_key key;
     struct kv_read *r;
@@ -233,7 +233,7 @@ static uint64_t next_checkpoint(struct kv_read *r, struct text found)
     return next;
 }
 
-int far_checkpoint_answer(struct kv *kv, struct rec *request, struct buf *answer)
+int remote_checkpoint_answer(struct kv *kv, struct rec *request, struct buf *answer)
 {
     struct text found, value;
     struct kv_key key;

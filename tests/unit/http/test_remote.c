@@ -182,16 +182,16 @@ static int fail_often(unsigned to, struct text request)
 
 struct far_world {
     struct http_runner *runner[RANKS];
-    struct http_far *far[RANKS];
+    struct http_remote *far[RANKS];
 };
 
-static void open_far(struct far_world *w)
+static void open_remote(struct far_world *w)
 {
     for (unsigned i = 0; i < RANKS; i++) {
         w->runner[i] = runner_of(ranks[i].ix);
         w->far[i] = NULL;
         if (i)
-            CHECK_INT(http_far_new(w->runner[i], ranks[i].ix, &w->far[i]), 0);
+            CHECK_INT(http_remote_new(w->runner[i], ranks[i].ix, &w->far[i]), 0);
     }
 }
 
@@ -199,7 +199,7 @@ static void close_far(struct far_world *w)
 {
     for (unsigned i = 0; i < RANKS; i++) {
         wait_letters(&ranks[i]);
-        http_far_free(w->far[i]);
+        http_remote_free(w->far[i]);
         http_runner_free(w->runner[i]);
     }
 }
@@ -227,7 +227,7 @@ static void world_of_ranks(struct far_world *w, struct buf *one)
     if (one)
         ask_one_index(one);
     offer_more(open_ranks(usual));
-    open_far(w);
+    open_remote(w);
 }
 
 static void end_of_ranks(struct far_world *w, struct buf *one)
@@ -395,7 +395,7 @@ static void many_at_once(void)
     write_more();
     struct index *ix = open_ranks(options);
     offer_more(ix);
-    open_far(&w);
+    open_remote(&w);
     for (unsigned i = 0; i < 3; i++) {
         list[i] = (struct asker){.runner = w.runner[0], .number = i * 5};
         pthread_create(&list[i].thread, NULL, ask_often, &list[i]);

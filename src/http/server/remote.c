@@ -1,4 +1,4 @@
-/* far.c - scans and streams for rank 0, on another rank.
+/* remote.c - scans and streams for rank 0, on another rank.
  *
  * A stream stays open between two requests of rank 0 for parts of it. It ends when rank 0 says so,
  * when it fails, or when it was not used for a while; then the next request of rank 0 has to
@@ -21,13 +21,13 @@ struct scan {
     struct http_call *call;
     bool is_stream;
     /* if it is a stream */
-    struct query_far far;
-    struct buf no_answer; /* far.answer: a stream answers through `serve` only */
+    struct query_remote remote;
+    struct buf no_answer; /* remote.answer: a stream answers through `serve` only */
     bool opening, ended;  /* ended: the last user frees it */
     unsigned users;       /* number of threads that use it */
     int64_t used_ns;      /* last use */
 };
-struct http_far {
+struct http_remote {
     struct http_runner *runner;
     pthread_mutex_t lock;
     struct scan *first;
@@ -39,7 +39,7 @@ struct http_far {
 
 /* ---- the list; all under the lock ------------------------------------------------------------ */
 
-static bool is_stopped(const struct http_far *scans, uint64_t number)
+static bool is_stopped(const struct http_remote *scans, uint64_t number)
 {
     for (unsigned i = 0; i < STOPPED; i++)
         if (scans->stopped[i] == number)
@@ -47,7 +47,7 @@ static bool is_stopped(const struct http_far *scans, uint64_t number)
     return false;
 }
 
-static void add_scan(struct http_far *scans, struct scan *scan)
+static void add_scan(struct http_remote *scans, struct scan *scan)
 {
     scan->next = scans->first;
     scans->first = scan;
@@ -56,7 +56,7 @@ static void add_scan(struct http_far *scans, struct scan *scan)
         http_call_cancel(scan->call, ERR_CANCELLED);
 }
 
-static void remove_scan(struct http_far *scans, struct scan *scan)
+static void remove_scan(struct http_remote *scans, struct scan *scan)
 {
     struct scan **at = &scans->first;
     while (*at != scan)
@@ -65,7 +65,7 @@ static void remove_scan(struct http_far *scans, struct scan *scan)
     scans->stream_count -= scan->is_stream;
 }
 
-static struct scan *find_scan(const struct http_far *scans, uint64_t number)
+static struct scan *find_scan(const struct http_remote *scans, uint64_t number)
 {
     struct scan *s = scans->first;
     while (s && s->number != number)
@@ -75,7 +75,7 @@ static struct scan *find_scan(const struct http_far *scans, uint64_t number)
 
 /* Removes and returns a stream that was not used for a while, or that must be closed to make space
  * for another one. Returns NULL if there is none. */
-static struct scan *remove_idle(struct http_far *scans)
+static struct scan *remove_idle(struct http_remote *scans)
 {
     int64_t before = clock_mono_ns() - STREAM_IDLE_NS;
     struct scan *oldest = NULL;
@@ -95,14 +95,14 @@ static void stream_free(struct scan *s)
     if (!s)
         return;
     http_call_free(s->call);
-    query_far_done(&s->far);
+    query_remote_done(&s->remote);
     buf_done(&s->no_answer);
     free(s);
 }
 
 /* Finds a stream, which stays until stream_release. Returns 0, -EBUSY if it is not open yet, or
  * ERR_NOT_FOUND. */
-static int stream_acquire(struct http_far *scans, uint64_t number, struct scan **ret)
+static int stream_acquire(struct http_remote *scans, uint64_t number, struct scan **ret)
 {
     pthread_mutex_lock(&scans->lock);
     struct scan *s = find_scan(scans, number);
@@ -115,7 +115,7 @@ static int stream_acquire(struct http_far *scans, uint64_t number, struct scan *
     return rc;
 }
 
-static void stream_release(struct http_far *scans, struct scan *s, int rc)
+static void stream_release(struct http_remote *scans, struct scan *s, int rc)
 {
     pthread_mutex_lock(&scans->lock);
     s->users--;
@@ -130,7 +130,7 @@ static void stream_release(struct http_far *scans, struct scan *s, int rc)
 }
 
 /* Ends idle streams. Returns false if there are still too many. */
-static bool close_idle_streams(struct http_far *scans)
+static bool close_idle_streams(struct http_remote *scans)
 {
     struct scan *idle;
     bool room;
@@ -145,7 +145,7 @@ static bool close_idle_streams(struct http_far *scans)
 }
 
 /* Opens the request as rank 0 does, up to the stream. */
-static int stream_begin(struct http_far *scans, struct scan *scan,
+static int stream_begin(struct http_remote *scans, struct scan *scan,
                         const struct http_call_options *o, struct err *err)
 {
     int rc = http_call_new(scans->runner, o, err, &scan->call);
@@ -157,26 +157,27 @@ static int stream_begin(struct http_far *scans, struct scan *scan,
     add_scan(scans, scan);
     pthread_mutex_unlock(&scans->lock);
     rc = http_call_open(scan->call, err);
-    scan->far.request = scan->far.given = TEXT(""); /* these texts belong to the message */
-    rc = rc < 0 ? rc : scan->far.serve ? 0 : ERR_NOT_FOUND;
+    scan->remote.request = scan->remote.given = TEXT(""); /* these texts belong to the message */
+    rc = rc < 0 ? rc : scan->remote.serve ? 0 : ERR_NOT_FOUND;
     pthread_mutex_lock(&scans->lock);
     scan->opening = false;
     pthread_mutex_unlock(&scans->lock);
     return rc;
 }
 
-static int stream_open(struct http_far *scans, struct snapshot *s, const struct query_far *far,
-                       struct http_call_options *o, struct scan **ret)
+static int stream_open(struct http_remote *scans, struct snapshot *s,
+                       const struct query_remote *remote, struct http_call_options *o,
+                       struct scan **ret)
 {
     struct scan *scan = close_idle_streams(scans) ? calloc(1, sizeof *scan) : NULL;
     struct err err = {0};
     if (!scan)
         return -ENOMEM;
-    scan->number = far->number;
-    scan->far = *far;
-    scan->far.answer = &scan->no_answer;
+    scan->number = remote->number;
+    scan->remote = *remote;
+    scan->remote.answer = &scan->no_answer;
     o->snapshot = s;
-    o->far = &scan->far;
+    o->remote = &scan->remote;
     int rc = stream_begin(scans, scan, o, &err);
     err_done(&err);
     if (rc == 0)
@@ -188,25 +189,28 @@ static int stream_open(struct http_far *scans, struct snapshot *s, const struct 
     return rc;
 }
 
-static int answer_stream(struct http_far *scans, struct snapshot *s, const struct query_far *far,
-                         struct http_call_options *o, struct buf *answer)
+static int answer_stream(struct http_remote *scans, struct snapshot *s,
+                         const struct query_remote *remote, struct http_call_options *o,
+                         struct buf *answer)
 {
     struct scan *scan = NULL;
-    int rc = stream_acquire(scans, far->number, &scan);
+    int rc = stream_acquire(scans, remote->number, &scan);
     if (rc == ERR_NOT_FOUND)
-        rc = !s ? -ESRCH : far->request.len ? stream_open(scans, s, far, o, &scan) : ERR_NOT_FOUND;
+        rc = !s                    ? -ESRCH
+             : remote->request.len ? stream_open(scans, s, remote, o, &scan)
+                                   : ERR_NOT_FOUND;
     if (rc < 0)
         return rc;
-    rc = scan->far.serve(scan->far.serve_arg, far->part, answer);
+    rc = scan->remote.serve(scan->remote.serve_arg, remote->part, answer);
     stream_release(scans, scan, rc == -EXDEV ? 0 : rc);
     return rc == -ESRCH ? ERR_STALE : rc;
 }
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-static int run_scan(struct http_far *scans, const struct http_call_options *o, struct err *err)
+static int run_scan(struct http_remote *scans, const struct http_call_options *o, struct err *err)
 {
-    struct scan scan = {.number = o->far->number};
+    struct scan scan = {.number = o->remote->number};
     int rc = http_call_new(scans->runner, o, err, &scan.call);
     if (rc < 0)
         return rc;
@@ -222,18 +226,18 @@ static int run_scan(struct http_far *scans, const struct http_call_options *o, s
 }
 
 /* Runs the request as rank 0 does, up to the scan that rank 0 requested. */
-static int answer_scan(struct http_far *scans, struct snapshot *s, struct query_far *far,
+static int answer_scan(struct http_remote *scans, struct snapshot *s, struct query_remote *remote,
                        struct http_call_options *o, struct buf *answer)
 {
     struct err err = {0};
     if (!s)
         return -ESRCH;
-    far->answer = answer;
+    remote->answer = answer;
     o->snapshot = s;
-    o->far = far;
+    o->remote = remote;
     int rc = run_scan(scans, o, &err);
     err_done(&err);
-    return far->answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
+    return remote->answered ? 0 : rc < 0 && rc != ERR_CANCELLED ? rc : ERR_NOT_FOUND;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -241,7 +245,7 @@ static int answer_scan(struct http_far *scans, struct snapshot *s, struct query_
 /* Called when rank 0 no longer needs the scan or stream. */
 static void on_stop(void *arg, uint64_t number)
 {
-    struct http_far *scans = arg;
+    struct http_remote *scans = arg;
     struct scan *idle = NULL;
     pthread_mutex_lock(&scans->lock);
     struct scan *s = find_scan(scans, number);
@@ -259,24 +263,24 @@ static void on_stop(void *arg, uint64_t number)
 
 static int on_request(void *arg, struct snapshot *s, struct text request, struct buf *answer)
 {
-    struct query_far far;
+    struct query_remote remote;
     int64_t time_ns;
-    int rc = query_far_read(request, &far, &time_ns);
-    struct text path = rc == 0 && far.request.len ? far.request : TEXT("");
+    int rc = query_remote_decode(request, &remote, &time_ns);
+    struct text path = rc == 0 && remote.request.len ? remote.request : TEXT("");
     char *target = strndup(path.ptr, path.len);
     rc = rc < 0 ? rc : target ? 0 : -ENOMEM;
     struct http_call_options o = {.target = target,
                                   .deadline_ns = time_ns ? clock_mono_ns() + time_ns : 0};
     if (rc == 0)
-        rc = far.part.len ? answer_stream(arg, s, &far, &o, answer)
-                          : answer_scan(arg, s, &far, &o, answer);
+        rc = remote.part.len ? answer_stream(arg, s, &remote, &o, answer)
+                             : answer_scan(arg, s, &remote, &o, answer);
     free(target);
     return rc;
 }
 
-int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret)
+int http_remote_new(struct http_runner *r, struct index *ix, struct http_remote **ret)
 {
-    struct http_far *scans = calloc(1, sizeof *scans);
+    struct http_remote *scans = calloc(1, sizeof *scans);
     if (!scans)
         return -ENOMEM;
     scans->runner = r;
@@ -286,7 +290,7 @@ int http_far_new(struct http_runner *r, struct index *ix, struct http_far **ret)
     return 0;
 }
 
-void http_far_free(struct http_far *scans)
+void http_remote_free(struct http_remote *scans)
 {
     if (!scans)
         return;
