@@ -24,7 +24,7 @@ static int source_tuple_set(const struct source *s)
 }
 
 /* Returns the first set that suits both. */
-static int of_both(int a, int b)
+static int set_for_both(int a, int b)
 {
     return a < 0 || (b >= 0 && a > b) ? a : b;
 }
@@ -36,7 +36,7 @@ static int test_tuple_set(const struct test *t)
     if (t->type == TEST_LEAF || t->type == TEST_CLASS)
         return source_tuple_set(t->source);
     for (size_t i = 0; i < t->child_count; i++)
-        set = of_both(set, test_tuple_set(t->children[i]));
+        set = set_for_both(set, test_tuple_set(t->children[i]));
     return set;
 }
 
@@ -47,6 +47,6 @@ int query_tuple_set(const struct query *q, const struct source *const *keys, uns
     if (q->within || (q->phases & PHASE_METADATA) || q->no_pruning)
         return -ENOENT;
     for (unsigned i = 0; i < count; i++)
-        set = of_both(set, source_tuple_set(keys[i]));
+        set = set_for_both(set, source_tuple_set(keys[i]));
     return set;
 }

@@ -53,7 +53,8 @@ void timeline_add_wide(uint64_t step, struct timeline_part *parts, uint32_t colu
 }
 
 /* Objects are cut at the end of the window, so no time remains after the last column. */
-static void move_pen(const struct timeline_plan *p, struct timeline_cells *cells, uint32_t column)
+static void cells_select_column(const struct timeline_plan *p, struct timeline_cells *cells,
+                                uint32_t column)
 {
     uint64_t offset = column * p->step, rest = (uint64_t)p->to - (uint64_t)p->from - offset;
     uint64_t room = rest < p->step ? rest + 1 : p->step;
@@ -91,11 +92,11 @@ int timeline_add(const struct timeline_plan *p, struct timeline_cells *cells, in
         cells->touched |= timeline_block(p, a + 1) | timeline_block(p, b);
     }
     cells->touched |= timeline_block(p, a);
-    move_pen(p, cells, b);
+    cells_select_column(p, cells, b);
     return 0;
 }
 
-void timeline_take_out(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
+void timeline_subtract(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
                        int64_t te, bool back)
 {
     struct timeline_part *parts = cells->parts;
@@ -124,7 +125,7 @@ void timeline_take_out(const struct timeline_plan *p, struct timeline_cells *cel
 static void add_parts(const struct timeline_plan *p, struct timeline_cells *to,
                       const struct timeline_cells *from)
 {
-    int64_t cover = 0; /* timeline_add_wide touches no block after the present one */
+    int64_t cover = 0; /* timeline_add_wide touches no block after the current one */
 
     to->touched |= from->touched;
     to->parts[p->columns].count += from->parts[p->columns].count;

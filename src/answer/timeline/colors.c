@@ -14,76 +14,78 @@
 
 /* ---- number of objects of each value --------------------------------------------------------- */
 
-struct census {
+struct value_counts {
     const struct timeline_plan *plan;
     const struct source *color;
     struct group_set set;
     struct grouping grouping;
     struct groups *values;
-    bool numbers;       /* numbers are counted, too */
-    atomic_bool passed; /* some numbers were skipped */
+    bool numbers;                /* numbers are counted, too */
+    atomic_bool skipped_numbers; /* some numbers were skipped */
 };
 
 static int chunk_begin(struct group_worker *w, struct scan_chunk *chunk)
 {
-    struct census *census = w->grouping->arg;
-    enum scan_shape shape = scan_shape(chunk, census->color);
+    struct value_counts *value_counts = w->grouping->arg;
+    enum scan_shape shape = scan_shape(chunk, value_counts->color);
 
-    if (census->numbers ||
+    if (value_counts->numbers ||
         (shape != SHAPE_INT && shape != SHAPE_TIME && shape != SHAPE_DOUBLE && shape != SHAPE_NULL))
         return 0;
-    atomic_store(&census->passed, true);
+    atomic_store(&value_counts->skipped_numbers, true);
     return ERR_END;
 }
 
 /* Objects without a time are not drawn. */
 static int count_timed(struct group_worker *w, struct scan_batch *b, unsigned set)
 {
-    const struct census *census = w->grouping->arg;
+    const struct value_counts *value_counts = w->grouping->arg;
     const struct groups_of_set *s = &w->found->set[set];
-    const uint64_t *valid = batch_valid(b, census->plan->ts);
+    const uint64_t *valid = batch_valid(b, value_counts->plan->ts);
 
     for (uint32_t j = 0; j < b->count; j++)
         *group_count(s, w->group[j]) += batch_is_valid(valid, batch_row(b, j));
     return 0;
 }
 
-static int count_values(struct census *census, struct err *err)
+static int count_values(struct value_counts *value_counts, struct err *err)
 {
     static const struct group_hooks hooks = {.chunk_begin = chunk_begin};
 
-    census->set = (struct group_set){.keys = &census->color, .width = 1, .add = count_timed};
-    census->grouping = (struct grouping){.query = census->plan->query,
-                                         .budget = census->plan->budget,
-                                         .set_count = 1,
-                                         .sets = &census->set,
-                                         .hooks = &hooks,
-                                         .arg = census,
-                                         .spreads = true,
-                                         .more = true};
-    return groups_scan(&census->grouping, &census->values, err);
+    value_counts->set =
+        (struct group_set){.keys = &value_counts->color, .width = 1, .add = count_timed};
+    value_counts->grouping = (struct grouping){.query = value_counts->plan->query,
+                                               .budget = value_counts->plan->budget,
+                                               .set_count = 1,
+                                               .sets = &value_counts->set,
+                                               .hooks = &hooks,
+                                               .arg = value_counts,
+                                               .spreads = true,
+                                               .more = true};
+    return groups_scan(&value_counts->grouping, &value_counts->values, err);
 }
 
-static uint32_t value_count(const struct census *census)
+static uint32_t value_count(const struct value_counts *value_counts)
 {
-    return census->values->set[0].map.table.count;
+    return value_counts->values->set[0].map.table.count;
 }
 
 /* Returns the key of a value; *ret_count: the number of its events. */
-static uint64_t value_key(const struct census *census, uint32_t value, uint64_t *ret_count)
+static uint64_t value_key(const struct value_counts *value_counts, uint32_t value,
+                          uint64_t *ret_count)
 {
-    const struct groups_of_set *s = &census->values->set[0];
+    const struct groups_of_set *s = &value_counts->values->set[0];
 
     *ret_count = *group_count(s, value);
     return *group_table_keys(&s->map.table, value);
 }
 
-static bool are_numbers(const struct census *census)
+static bool are_numbers(const struct value_counts *value_counts)
 {
-    for (uint32_t i = 0; i < value_count(census); i++) {
-        uint64_t count, key = value_key(census, i, &count);
+    for (uint32_t i = 0; i < value_count(value_counts); i++) {
+        uint64_t count, key = value_key(value_counts, i, &count);
         int bin;
-        if (count && key != QUERY_KEY_NULL && !query_key_bin(census->plan->query, key, &bin))
+        if (count && key != QUERY_KEY_NULL && !query_key_bin(value_counts->plan->query, key, &bin))
             return false;
     }
     return true;
@@ -106,43 +108,46 @@ static int compare_ranked(const void *a, const void *b)
     return value_cmp(&x->value, &y->value);
 }
 
-/* Finds the first `most`; `best` has space for twice that number. */
-static int rank_values(const struct census *census, struct ranked *best, uint32_t most)
+/* Finds the first max_colors values; `best` has space for twice that number. */
+static int rank_values(const struct value_counts *value_counts, struct ranked *best,
+                       uint32_t max_colors)
 {
-    struct query *q = census->plan->query;
+    struct query *q = value_counts->plan->query;
     uint32_t n = 0;
     bool full = false;
 
-    for (uint32_t i = 0; i < value_count(census); i++) {
+    for (uint32_t i = 0; i < value_count(value_counts); i++) {
         struct ranked r = {.value = {.type = VALUE_NULL}};
-        r.key = value_key(census, i, &r.count);
-        int rc = i % 4096 ? 0 : budget_check(census->plan->budget);
+        r.key = value_key(value_counts, i, &r.count);
+        int rc = i % 4096 ? 0 : budget_check(value_counts->plan->budget);
         if (rc < 0)
             return rc;
-        if (r.count == 0 || r.key == QUERY_KEY_NULL || (full && r.count < best[most - 1].count))
+        if (r.count == 0 || r.key == QUERY_KEY_NULL ||
+            (full && r.count < best[max_colors - 1].count))
             continue;
         query_key_value(q, r.key, &r.value);
-        if (full && compare_ranked(&best[most - 1], &r) < 0)
+        if (full && compare_ranked(&best[max_colors - 1], &r) < 0)
             continue;
         best[n++] = r;
-        if (n < 2 * most)
+        if (n < 2 * max_colors)
             continue;
         qsort(best, n, sizeof(*best), compare_ranked);
-        n = most;
+        n = max_colors;
         full = true;
     }
     qsort(best, n, sizeof(*best), compare_ranked);
-    return (int)(n < most ? n : most);
+    return (int)(n < max_colors ? n : max_colors);
 }
 
-static int keep_most_frequent(struct timeline *t, const struct census *census, uint32_t most)
+static int keep_frequent(struct timeline *t, const struct value_counts *value_counts,
+                         uint32_t max_colors)
 {
-    struct ranked *best = calloc(2ul * most, sizeof(*best));
-    int n = best ? rank_values(census, best, most) : -ENOMEM, rc = n < 0 ? n : 0;
+    struct ranked *best = calloc(2ul * max_colors, sizeof(*best));
+    int n = best ? rank_values(value_counts, best, max_colors) : -ENOMEM, rc = n < 0 ? n : 0;
 
     t->others = 0;
-    for (uint32_t i = 0; i < value_count(census); i++) {
-        uint64_t count, key = value_key(census, i, &count);
+    for (uint32_t i = 0; i < value_count(value_counts); i++) {
+        uint64_t count, key = value_key(value_counts, i, &count);
         t->others += count && key != QUERY_KEY_NULL;
     }
     for (int i = 0; i < n && rc == 0; i++) {
@@ -154,22 +159,22 @@ static int keep_most_frequent(struct timeline *t, const struct census *census, u
     return rc < 0 ? rc : group_table_place(&t->kept);
 }
 
-int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err)
+int timeline_fold_colors(struct timeline *t, uint32_t max_colors, struct err *err)
 {
     struct timeline_plan *p = &t->plan;
     const struct source **color = &p->keys[p->width - 1];
-    struct census census = {.plan = p, .color = *color};
+    struct value_counts value_counts = {.plan = p, .color = *color};
     int rc;
 
     do {
-        atomic_store(&census.passed, false);
-        rc = count_values(&census, err);
-        t->bins = rc == 0 && are_numbers(&census);
-        if (rc == 0 && !t->bins && !atomic_load(&census.passed))
-            rc = keep_most_frequent(t, &census, most);
-        groups_free(census.values);
-        census.numbers = true;
-    } while (rc == 0 && !t->bins && atomic_load(&census.passed));
+        atomic_store(&value_counts.skipped_numbers, false);
+        rc = count_values(&value_counts, err);
+        t->bins = rc == 0 && are_numbers(&value_counts);
+        if (rc == 0 && !t->bins && !atomic_load(&value_counts.skipped_numbers))
+            rc = keep_frequent(t, &value_counts, max_colors);
+        groups_free(value_counts.values);
+        value_counts.numbers = true;
+    } while (rc == 0 && !t->bins && atomic_load(&value_counts.skipped_numbers));
     return rc < 0 ? rc : query_source_folded(p->query, *color, t->bins ? NULL : &t->kept, color);
 }
 

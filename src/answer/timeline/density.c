@@ -39,7 +39,7 @@ static bool choose_level(struct timeline_density *d, const struct timeline_plan 
 }
 
 /* Allocates a bitmap of the chunk's rows. */
-static int make_wanted(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
+static int wanted_reserve(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
 {
     d->wanted.budget = p->budget;
     d->wanted.count = 0;
@@ -47,9 +47,9 @@ static int make_wanted(struct timeline_density *d, const struct timeline_plan *p
 }
 
 /* Allocates that bitmap and the groups of tuples. */
-static int make_room(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
+static int density_reserve(struct timeline_density *d, const struct timeline_plan *p, uint32_t rows)
 {
-    int rc = make_wanted(d, p, rows);
+    int rc = wanted_reserve(d, p, rows);
 
     d->group.budget = p->budget;
     d->group.count = 0;
@@ -61,26 +61,26 @@ static int make_room(struct timeline_density *d, const struct timeline_plan *p, 
     return rc;
 }
 
-static void want_row(struct timeline_density *d, uint32_t row)
+static void wanted_add(struct timeline_density *d, uint32_t row)
 {
     d->wanted.at[row / 64] |= (uint64_t)1 << row % 64;
 }
 
 /* Adds rows that may be picks. */
-static void want_longest(struct timeline_density *d, const struct timeline_plan *p,
-                         const struct timeline_pick *least)
+static void wanted_add_longest(struct timeline_density *d, const struct timeline_plan *p,
+                               const struct timeline_pick *last)
 {
     d->picks = false;
     for (uint32_t i = 0; p->events > 0 && i < d->chunk.longest_count; i++) {
-        if (least && d->chunk.longest_dur[i] < least->dur)
+        if (last && d->chunk.longest_dur[i] < last->dur)
             continue;
-        want_row(d, d->chunk.longest[i]);
+        wanted_add(d, d->chunk.longest[i]);
         d->picks = true;
     }
 }
 
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *p,
-                          const struct timeline_pick *least, struct scan_chunk *c)
+                          const struct timeline_pick *last, struct scan_chunk *c)
 {
     if (p->density < 0)
         return 0;
@@ -90,37 +90,37 @@ int timeline_density_plan(struct timeline_density *d, const struct timeline_plan
     if (d->chunk.max_te < p->from || d->chunk.min_ts > p->to || !choose_level(d, p))
         return 0;
     rc = density_rows(c->view, (unsigned)p->density, &d->rows);
-    rc = rc < 0 ? rc : make_room(d, p, c->rows);
+    rc = rc < 0 ? rc : density_reserve(d, p, c->rows);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < d->set->tuples; i++)
-        want_row(d, d->rows[i]);
-    want_longest(d, p, least);
+        wanted_add(d, d->rows[i]);
+    wanted_add_longest(d, p, last);
     d->tuple = d->longest = 0;
     c->wanted = d->wanted.at;
     return 0;
 }
 
-int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out)
+int timeline_select_long(struct chunk_view *v, __int128 min_ns, uint64_t *out)
 {
     struct column dur;
 
     if (chunk_find(v, TEXT("dur"), &dur) < 0 || dur.type != COLUMN_TIME)
         return -EDOM;
-    __int128 unit = dur.nano ? 1 : 1000, from = (least + unit - 1) / unit;
+    __int128 unit = dur.nano ? 1 : 1000, from = (min_ns + unit - 1) / unit;
     return from > INT64_MAX ? -EDOM : column_select_i64(v, &dur, (int64_t)from, INT64_MAX, out);
 }
 
 /* Without a minimum duration all rows are read. */
-int timeline_density_again(struct timeline_density *d, const struct timeline_plan *p,
-                           const struct timeline_pick *least, struct scan_chunk *c)
+int timeline_density_plan_unlisted(struct timeline_density *d, const struct timeline_plan *p,
+                                   const struct timeline_pick *last, struct scan_chunk *c)
 {
     int rc = chunk_density(c->view, &d->chunk);
 
-    if (rc < 0 || !least || least->dur < 1000)
+    if (rc < 0 || !last || last->dur < 1000)
         return rc;
-    rc = make_wanted(d, p, c->rows);
-    rc = rc < 0 ? rc : timeline_select_long(c->view, least->dur, d->wanted.at);
+    rc = wanted_reserve(d, p, c->rows);
+    rc = rc < 0 ? rc : timeline_select_long(c->view, last->dur, d->wanted.at);
     if (rc == 0)
         c->wanted = d->wanted.at;
     return rc == -EDOM ? 0 : rc;

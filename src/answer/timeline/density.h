@@ -29,25 +29,25 @@ struct timeline_density {
  * there is none. */
 int query_tuple_set(const struct query *q, const struct source *const *keys, unsigned count);
 /* Call it before the chunk is read: decides whether the chunk is answered from its density, and
- * then selects the rows to read; of the longest only those that may be picks. least: see
- * picks_least. */
+ * then selects the rows to read; of the longest only those that may be picks. last: see
+ * picks_last. */
 int timeline_density_plan(struct timeline_density *d, const struct timeline_plan *plan,
-                          const struct timeline_pick *least, struct scan_chunk *c);
-/* Selects the rows of the chunk with a dur of at least `least` ns. Returns -EDOM if the column does
- * not allow it. */
-int timeline_select_long(struct chunk_view *v, __int128 least, uint64_t *out);
+                          const struct timeline_pick *last, struct scan_chunk *c);
+/* Selects the rows of the chunk with a dur of at least `min_ns` ns. Returns -EDOM if the column
+ * does not allow it. */
+int timeline_select_long(struct chunk_view *v, __int128 min_ns, uint64_t *out);
 /* Call it before a chunk answered from its density is read again for picks: selects the rows that
  * are long enough. */
-int timeline_density_again(struct timeline_density *d, const struct timeline_plan *plan,
-                           const struct timeline_pick *least, struct scan_chunk *c);
+int timeline_density_plan_unlisted(struct timeline_density *d, const struct timeline_plan *plan,
+                                   const struct timeline_pick *last, struct scan_chunk *c);
 /* Returns the longest duration of the chunk. */
-static inline int64_t timeline_density_most(const struct density *d)
+static inline int64_t timeline_density_max_dur(const struct density *d)
 {
-    int64_t most = d->rest_dur;
+    int64_t longest = d->rest_dur;
 
     for (uint32_t i = 0; i < d->longest_count; i++)
-        most = d->longest_dur[i] > most ? d->longest_dur[i] : most;
-    return most < 0 ? 0 : most;
+        longest = d->longest_dur[i] > longest ? d->longest_dur[i] : longest;
+    return longest < 0 ? 0 : longest;
 }
 /* Call these for each selected row, in order. They return true if it represents a tuple,
  * *ret_tuple, or is one of the longest, *ret_dur in ns. */

@@ -26,7 +26,7 @@ struct depth_runs {
     uint32_t *others; /* by column: items that begin there and are drawn nowhere */
 };
 
-static uint64_t length_of(const struct call_item *i)
+static uint64_t item_length(const struct call_item *i)
 {
     return (uint64_t)i->te - (uint64_t)i->ts;
 }
@@ -83,7 +83,7 @@ static void order_by_depth(const uint32_t *depth, uint32_t n, uint32_t levels, u
 
 /* ---- the longest of each column -------------------------------------------------------------- */
 
-static void drop_item(struct depth_runs *r, uint32_t item)
+static void count_undrawn(struct depth_runs *r, uint32_t item)
 {
     r->others[column_of(r->plan, r->items[item].ts)]++;
 }
@@ -97,7 +97,7 @@ static void add_item(struct depth_runs *r, uint32_t item, uint32_t depth)
 
     while (r->count > 0 && r->runs[r->count - 1].end >= a) {
         struct timeline_run *last = &r->runs[r->count - 1];
-        if (length_of(i) <= length_of(&r->items[last->item])) {
+        if (item_length(i) <= item_length(&r->items[last->item])) {
             a = last->end + 1;
             break;
         }
@@ -105,17 +105,17 @@ static void add_item(struct depth_runs *r, uint32_t item, uint32_t depth)
             last->end = a - 1;
             break;
         }
-        drop_item(r, last->item);
+        count_undrawn(r, last->item);
         r->count--;
     }
     if (a <= b)
         r->runs[r->count++] =
             (struct timeline_run){.item = item, .depth = depth, .column = a, .end = b};
     else
-        drop_item(r, item);
+        count_undrawn(r, item);
 }
 
-static void hand_over_others(struct depth_runs *r)
+static void assign_undrawn(struct depth_runs *r)
 {
     for (uint32_t k = 0; k < r->count; k++)
         for (uint32_t c = r->runs[k].column; c <= r->runs[k].end; c++) {
@@ -159,7 +159,7 @@ static int select_lane(struct depth_job *job, uint32_t lane, uint32_t *others)
             else
                 add_item(&r, order[i], d);
         }
-        hand_over_others(&r);
+        assign_undrawn(&r);
         drawn += r.count;
     }
     t->lane_count[lane] = drawn;
@@ -183,7 +183,7 @@ static void select_lanes(void *arg, unsigned worker)
         budget_release(t->plan.budget, bytes);
     }
     if (rc < 0)
-        atomic_store(&job->error, rc);
+        atomic_compare_exchange_strong(&job->error, &(int){0}, rc);
 }
 
 /* Numbers the names and files of slices in the order in which they occur. */
@@ -218,16 +218,16 @@ static int number_names(struct timeline *t)
 
 static uint32_t max_slices_of_depth(const struct timeline *t)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
 
     for (uint32_t lane = 0; lane < t->facts.lanes; lane++) {
         const struct timeline_run *drawn = &t->drawn.at[t->lane_first[lane]];
         for (uint32_t i = 0, same = 0; i < t->lane_count[lane]; i++) {
             same = i > 0 && drawn[i].depth == drawn[i - 1].depth ? same + 1 : 1;
-            most = same > most ? same : most;
+            max = same > max ? same : max;
         }
     }
-    return most;
+    return max;
 }
 
 int timeline_make_slices(struct timeline *t)
@@ -278,7 +278,7 @@ void timeline_slice(const struct timeline *t, size_t lane, size_t i, struct time
                                    .file = t->number_of[chunk->file] - 1,
                                    .object = chunk->rows_before + slice_row(item),
                                    .start_ns = (__int128)item->ts - t->facts.from_ns,
-                                   .dur_ns = length_of(item)};
+                                   .dur_ns = item_length(item)};
 }
 
 const struct timeline_name *timeline_names(const struct timeline *t)

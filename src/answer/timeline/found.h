@@ -63,7 +63,7 @@ struct timeline_slices {
 };
 struct timeline_found {
     const struct timeline_plan *plan;
-    struct grouping grouping; /* of the present scan; arg: this struct */
+    struct grouping grouping; /* of the current scan; arg: this struct */
     struct group_set sets[TIMELINE_SETS];
     struct acc_spec lists[TIMELINE_LISTS];
     struct groups *groups; /* NULL: none yet */
@@ -129,7 +129,7 @@ int timeline_make_parts(const struct timeline_plan *p, struct timeline_cells *ce
 int timeline_add(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
                  int64_t te);
 /* It is in the cells no more; or (back) is again. In between `busy` may be negative. */
-void timeline_take_out(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
+void timeline_subtract(const struct timeline_plan *p, struct timeline_cells *cells, int64_t ts,
                        int64_t te, bool back);
 /* Where 64 bits of ns are not enough, whole columns of it count as covered. */
 void timeline_add_wide(uint64_t step, struct timeline_part *parts, uint32_t column,

@@ -10,16 +10,16 @@
 
 /* ---- lanes and colors ------------------------------------------------------------------------ */
 
-struct named {
+struct key_order {
     struct value *keys;
     unsigned width;
     uint32_t number;
     uint64_t last; /* key */
 };
 
-static int compare_named(const void *a, const void *b, void *arg)
+static int compare_key_orders(const void *a, const void *b, void *arg)
 {
-    const struct named *x = a, *y = b;
+    const struct key_order *x = a, *y = b;
     int cmp = (x->last == QUERY_KEY_OTHERS) - (y->last == QUERY_KEY_OTHERS);
     (void)arg;
 
@@ -50,12 +50,12 @@ static int sort_charged(struct timeline *t, void *items, size_t n, size_t each,
 /* Numbers the keys from `first` on of groups that have parts, in order: the number for each group,
  * and the keys by number. (Objects without ts are in no lane.) */
 static int number_keys(struct timeline *t, unsigned first, unsigned width, uint32_t *of,
-                       struct named **ret, uint32_t *ret_count)
+                       struct key_order **ret, uint32_t *ret_count)
 {
     struct group_table table;
     const struct timeline_placed *placed = t->placed;
     uint32_t *order = NULL;
-    struct named *named = NULL;
+    struct key_order *key_order = NULL;
     int rc = 0;
 
     group_table_init(&table, width, 0, t->plan.budget);
@@ -65,24 +65,25 @@ static int number_keys(struct timeline *t, unsigned first, unsigned width, uint3
         of[placed[i].group] = (uint32_t)n;
         rc = n < 0 ? (int)n : 0;
     }
-    named = timeline_alloc(t, table.count, sizeof(*named));
+    key_order = timeline_alloc(t, table.count, sizeof(*key_order));
     order = timeline_alloc(t, table.count, sizeof(*order));
     rc = rc < 0 ? rc : t->arena.error;
     for (uint32_t i = 0; i < table.count && rc == 0; i++) {
-        named[i] = (struct named){.width = width, .number = i};
-        named[i].last = width ? group_table_keys(&table, i)[width - 1] : QUERY_KEY_NULL;
-        named[i].keys = timeline_alloc(t, width, sizeof(struct value));
+        key_order[i] = (struct key_order){.width = width, .number = i};
+        key_order[i].last = width ? group_table_keys(&table, i)[width - 1] : QUERY_KEY_NULL;
+        key_order[i].keys = timeline_alloc(t, width, sizeof(struct value));
         rc = t->arena.error;
         for (unsigned k = 0; k < width && rc == 0; k++)
-            query_key_value(t->plan.query, group_table_keys(&table, i)[k], &named[i].keys[k]);
+            query_key_value(t->plan.query, group_table_keys(&table, i)[k], &key_order[i].keys[k]);
     }
-    rc = rc < 0 ? rc : sort_charged(t, named, table.count, sizeof(*named), compare_named);
+    rc = rc < 0 ? rc
+                : sort_charged(t, key_order, table.count, sizeof(*key_order), compare_key_orders);
     if (rc == 0) {
         for (uint32_t i = 0; i < table.count; i++)
-            order[named[i].number] = i;
+            order[key_order[i].number] = i;
         for (uint32_t i = 0; i < t->placed_count; i++)
             of[placed[i].group] = order[of[placed[i].group]];
-        *ret = named;
+        *ret = key_order;
         *ret_count = table.count;
     }
     group_table_done(&table);
@@ -190,7 +191,7 @@ static void subtract_items(const struct timeline *t, uint32_t lane, bool back)
 {
     for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
         const struct call_item *item = &t->items.at[i];
-        timeline_take_out(&t->plan, timeline_cells_at(t->found.groups, item->lane), item->ts,
+        timeline_subtract(&t->plan, timeline_cells_at(t->found.groups, item->lane), item->ts,
                           item->te, back);
     }
 }
@@ -266,7 +267,7 @@ static void fold_some(void *arg, unsigned worker)
         budget_release(t->plan.budget, sums + colors);
     }
     if (rc < 0)
-        atomic_store(&all->error, rc);
+        atomic_compare_exchange_strong(&all->error, &(int){0}, rc);
 }
 
 static int fold_lanes(struct timeline *t, bool rest)
@@ -311,7 +312,7 @@ static int group_items(struct timeline *t)
 int timeline_make_lanes(struct timeline *t)
 {
     uint32_t groups = timeline_groups(&t->found, TIMELINE_CELLS), lanes = 0, colors = 0;
-    struct named *lane = NULL, *color = NULL;
+    struct key_order *lane = NULL, *color = NULL;
 
     t->lane_of = timeline_alloc(t, groups, sizeof(*t->lane_of));
     t->color_of = timeline_alloc(t, groups, sizeof(*t->color_of));

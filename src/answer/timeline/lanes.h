@@ -38,7 +38,7 @@ struct timeline {
     bool *folded;
     /* by lane and column: cells of objects too short for slices, as in `folded`; NULL: none */
     struct timeline_part *rest;
-    struct column_sum *sums; /* of the present lane, if it is not folded */
+    struct column_sum *sums; /* of the current lane, if it is not folded */
     struct arena arena;
 };
 /* Returns zeroed memory in the arena for `count` items and one more. NULL: t->arena.error. */
@@ -46,9 +46,9 @@ void *timeline_alloc(struct timeline *t, size_t count, size_t each);
 
 /* ---- colors.c -------------------------------------------------------------------------------- */
 
-/* Call it before the scan: replaces the color by a source of `most` values and one for all others,
- * or of powers of two. Returns 0 or an error. */
-int timeline_fold_colors(struct timeline *t, uint32_t most, struct err *err);
+/* Call it before the scan: replaces the color by a source of `max_colors` values and one for all
+ * others, or of powers of two. Returns 0 or an error. */
+int timeline_fold_colors(struct timeline *t, uint32_t max_colors, struct err *err);
 /* Does the same for chosen values, which needs no scan. */
 int timeline_choose_colors(struct timeline *t, const struct value *values, size_t count);
 /* Sets all members except count and busy_ns. */

@@ -4,16 +4,16 @@
 
 /* ---- the longest objects --------------------------------------------------------------------- */
 
-const struct timeline_pick *timeline_least(const struct group_worker *w)
+const struct timeline_pick *timeline_last_pick(const struct group_worker *w)
 {
     const struct timeline_found *f = timeline_found_of(w);
-    uint32_t most = f->plan->events;
-    const struct timeline_pick *own = picks_least(timeline_list(w->found, TIMELINE_PICKS), most);
+    uint32_t max = f->plan->events;
+    const struct timeline_pick *own = picks_last(timeline_list(w->found, TIMELINE_PICKS), max);
 
-    return own || !f->groups ? own : picks_least(timeline_list(f->groups, TIMELINE_PICKS), most);
+    return own || !f->groups ? own : picks_last(timeline_list(f->groups, TIMELINE_PICKS), max);
 }
 
-static bool is_again(const struct group_worker *w)
+static bool is_second_scan(const struct group_worker *w)
 {
     return timeline_found_of(w)->groups;
 }
@@ -24,30 +24,30 @@ static bool was_offered(const struct group_worker *w, uint32_t row)
     const struct timeline_worker *own = w->own;
     const struct density *d = &own->density.chunk;
 
-    for (uint32_t i = 0; is_again(w) && i < d->longest_count; i++)
+    for (uint32_t i = 0; is_second_scan(w) && i < d->longest_count; i++)
         if (d->longest[i] == row)
             return true;
     return false;
 }
 
 /* Returns the minimum duration of a pick, in the unit of `dur`. Null rows are 0. */
-static int64_t least_wanted(const struct group_worker *w, const struct batch_times *t)
+static int64_t min_dur_of_picks(const struct group_worker *w, const struct batch_times *t)
 {
-    const struct timeline_pick *last = timeline_least(w);
+    const struct timeline_pick *last = timeline_last_pick(w);
     const int unit = t->dur_nano ? 1 : 1000;
 
     if (!last || last->dur < 0)
         return INT64_MIN;
-    __int128 least = last->dur / unit + (last->dur % unit > 0);
-    return least > INT64_MAX ? INT64_MAX : (int64_t)least;
+    __int128 min = last->dur / unit + (last->dur % unit > 0);
+    return min > INT64_MAX ? INT64_MAX : (int64_t)min;
 }
 
 /* Makes a pick of the j-th selected row, at the next position of few.pick. Returns 1, or 0 if it is
  * not wanted. */
-static uint32_t make_pick(const struct group_worker *w, const struct scan_batch *b, uint32_t j,
-                          const struct batch_times *t, struct timeline_pick *ret)
+static uint32_t pick_row(const struct group_worker *w, const struct scan_batch *b, uint32_t j,
+                         const struct batch_times *t, struct timeline_pick *ret)
 {
-    const struct timeline_pick *least = timeline_least(w);
+    const struct timeline_pick *last = timeline_last_pick(w);
     uint32_t row = batch_row(b, j);
 
     *ret = (struct timeline_pick){.dur = -1, .lane = w->group[j]};
@@ -58,7 +58,7 @@ static uint32_t make_pick(const struct group_worker *w, const struct scan_batch 
         ret->dur = (__int128)t->dur[row] * (t->dur_nano ? 1 : 1000);
     ret->position = (uint32_t)b->chunk->position;
     ret->row = batch_place(b, row);
-    return !least || pick_before(ret, least);
+    return !last || pick_before(ret, last);
 }
 
 /* few.pick: the other values of a pick are read of these rows alone, and after their times, because
@@ -74,9 +74,9 @@ static int add_few(struct group_worker *w, struct scan_chunk *c, uint32_t n)
     for (uint32_t k = 0; k < n; k++)
         own->few.place[k] = pick[k].row;
     struct scan_batch few = batch_of_places(c, own->few.place, n);
-    if (is_again(w))
+    if (is_second_scan(w))
         rc = groups_find_few(w, &few, TIMELINE_CELLS);
-    for (uint32_t k = 0; is_again(w) && k < n; k++)
+    for (uint32_t k = 0; is_second_scan(w) && k < n; k++)
         pick[k].lane = w->group[k];
     rc = rc < 0 ? rc : groups_find_few(w, &few, TIMELINE_NAMES);
     for (uint32_t k = 0; k < n && rc == 0; k++) {
@@ -88,10 +88,10 @@ static int add_few(struct group_worker *w, struct scan_chunk *c, uint32_t n)
 }
 
 /* Finds selected rows that may be long enough. */
-static void long_rows(const struct group_worker *w, const struct scan_batch *b,
-                      const struct batch_times *t, uint64_t *mask)
+static void mask_long_rows(const struct group_worker *w, const struct scan_batch *b,
+                           const struct batch_times *t, uint64_t *mask)
 {
-    kernels()->range_i64(t->dur, b->rows, least_wanted(w, t), INT64_MAX, mask);
+    kernels()->range_i64(t->dur, b->rows, min_dur_of_picks(w, t), INT64_MAX, mask);
     for (uint32_t i = 0; i < (b->rows + 63) / 64; i++)
         mask[i] &= b->mask[i];
 }
@@ -107,12 +107,12 @@ int timeline_offer_rows(struct group_worker *w, struct scan_batch *b)
     if (p->events == 0)
         return 0;
     const struct batch_times t = batch_times(b, p->ts, p->dur);
-    long_rows(w, b, &t, mask);
+    mask_long_rows(w, b, &t, mask);
     for (uint32_t i = 0, before = 0; i < (b->rows + 63) / 64; i++) {
         for (uint64_t left = mask[i]; left; left &= left - 1) {
             uint64_t below = ((left & -left) - 1) & b->mask[i];
-            n += make_pick(w, b, before + (uint32_t)__builtin_popcountll(below), &t,
-                           &own->few.pick[n]);
+            n += pick_row(w, b, before + (uint32_t)__builtin_popcountll(below), &t,
+                          &own->few.pick[n]);
         }
         before += (uint32_t)__builtin_popcountll(b->mask[i]);
     }
@@ -125,7 +125,7 @@ static bool is_in_window(const struct timeline_plan *p, const struct batch_times
 {
     int64_t start;
 
-    return time_of(t, row, &start) && start <= p->to && end_of(t, row) >= p->from;
+    return row_start_ns(t, row, &start) && start <= p->to && row_end_ns(t, row) >= p->from;
 }
 
 static int offer_few(struct group_worker *w, struct scan_batch *b, const struct batch_times *t)
@@ -136,7 +136,7 @@ static int offer_few(struct group_worker *w, struct scan_batch *b, const struct 
 
     for (uint32_t j = 0; j < b->count; j++) {
         if (is_in_window(p, t, batch_row(b, j)))
-            n += make_pick(w, b, j, t, &own->few.pick[n]);
+            n += pick_row(w, b, j, t, &own->few.pick[n]);
     }
     return add_few(w, b->chunk, n);
 }

@@ -19,14 +19,14 @@ static void swap(struct timeline_pick *a, struct timeline_pick *b)
     *b = t;
 }
 
-/* Hoare's quickselect: the pick at `most` - 1 gets its final position, and smaller ones precede it.
+/* Hoare's quickselect: the pick at `max` - 1 gets its final position, and smaller ones precede it.
  */
-void picks_cut(struct vec *list, uint32_t most)
+void picks_cut(struct vec *list, uint32_t max)
 {
     struct timeline_pick *picks = list->at;
     size_t lo = 0, hi = list->count;
 
-    if (most == 0 || list->count < most)
+    if (max == 0 || list->count < max)
         return;
     while (hi - lo > 1) {
         size_t end = lo;
@@ -35,25 +35,25 @@ void picks_cut(struct vec *list, uint32_t most)
             if (pick_before(&picks[i], &picks[hi - 1]))
                 swap(&picks[i], &picks[end++]);
         swap(&picks[end], &picks[hi - 1]);
-        if (end == most - 1)
+        if (end == max - 1)
             break;
-        if (end < most - 1)
+        if (end < max - 1)
             lo = end + 1;
         else
             hi = end;
     }
-    list->count = most;
+    list->count = max;
 }
 
-int picks_add(struct vec *picks, uint32_t most, const struct timeline_pick *pick)
+int picks_add(struct vec *picks, uint32_t max, const struct timeline_pick *pick)
 {
-    const struct timeline_pick *least = picks_least(picks, most);
+    const struct timeline_pick *last = picks_last(picks, max);
 
-    if (most == 0 || (least && !pick_before(pick, least)))
+    if (max == 0 || (last && !pick_before(pick, last)))
         return 0;
     int rc = vec_push_item(picks, sizeof(*pick), pick);
-    if (picks->count == most || picks->count == 2 * (size_t)most)
-        picks_cut(picks, most);
+    if (picks->count == max || picks->count == 2 * (size_t)max)
+        picks_cut(picks, max);
     return rc;
 }
 

@@ -15,11 +15,11 @@ static int add_any(struct group_worker *w, const struct scan_batch *b, const str
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         struct timeline_cells *cells = timeline_cells_at(w->found, w->group[j]);
         int64_t start;
-        if (!time_of(t, batch_row(b, j), &start)) {
+        if (!row_start_ns(t, batch_row(b, j), &start)) {
             cells->untimed++;
             continue;
         }
-        rc = timeline_add(p, cells, start, end_of(t, batch_row(b, j)));
+        rc = timeline_add(p, cells, start, row_end_ns(t, batch_row(b, j)));
         ++*group_count(&w->found->set[TIMELINE_CELLS], w->group[j]);
     }
     return rc;
@@ -109,7 +109,7 @@ static int add_own_colors(struct group_worker *w)
 }
 
 /* Sums up over all workers: objects, and whether there are too many colors. */
-static int sum_up(struct timeline_found *f)
+static int count_objects(struct timeline_found *f)
 {
     struct group_table colors;
     uint32_t from = 0;
@@ -151,10 +151,10 @@ static int chunk_plan(struct group_worker *w, struct scan_chunk *c)
 {
     struct timeline_found *f = timeline_found_of(w);
     struct timeline_worker *own = w->own;
-    int rc = timeline_density_plan(&own->density, f->plan, timeline_least(w), c);
+    int rc = timeline_density_plan(&own->density, f->plan, timeline_last_pick(w), c);
 
     if (rc == 0 && c->wanted)
-        f->chunks.at[c->position].longest = timeline_density_most(&own->density.chunk);
+        f->chunks.at[c->position].longest = timeline_density_max_dur(&own->density.chunk);
     return rc;
 }
 
@@ -191,35 +191,36 @@ static int chunk_end(struct group_worker *w, struct scan_chunk *c)
 /* ---- picks among rows that densities do not list --------------------------------------------- */
 
 /* Skips the chunk unless one of its rows may be as long as the last pick. */
-static bool skip_again(void *arg, size_t position)
+static bool skip_unlisted(void *arg, size_t position)
 {
     const struct timeline_found *f = arg;
     int64_t rest = f->chunks.at[position].rest;
     const struct timeline_pick *least =
-        picks_least(timeline_list(f->groups, TIMELINE_PICKS), f->plan->events);
+        picks_last(timeline_list(f->groups, TIMELINE_PICKS), f->plan->events);
 
     return rest == TIMELINE_REST_NONE || (least && rest < least->dur);
 }
 
-static int plan_again(struct group_worker *w, struct scan_chunk *c)
+static int plan_unlisted(struct group_worker *w, struct scan_chunk *c)
 {
     struct timeline_worker *own = w->own;
 
-    return timeline_density_again(&own->density, timeline_found_of(w)->plan, timeline_least(w), c);
+    return timeline_density_plan_unlisted(&own->density, timeline_found_of(w)->plan,
+                                          timeline_last_pick(w), c);
 }
 
-static int batch_again(struct group_worker *w, struct scan_batch *b)
+static int offer_unlisted_batch(struct group_worker *w, struct scan_batch *b)
 {
     return b->chunk->wanted ? timeline_offer_few(w, b) : timeline_offer_rows(w, b);
 }
 
-static int look_again(struct timeline_found *f, struct err *err)
+static int offer_unlisted(struct timeline_found *f, struct err *err)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
-                                             .skip = skip_again,
-                                             .chunk_plan = plan_again,
-                                             .batch = batch_again,
+                                             .skip = skip_unlisted,
+                                             .chunk_plan = plan_unlisted,
+                                             .batch = offer_unlisted_batch,
                                              .put = timeline_put,
                                              .take = timeline_take};
     bool any = false;
@@ -227,7 +228,7 @@ static int look_again(struct timeline_found *f, struct err *err)
     if (f->plan->events == 0 || timeline_list(f->groups, TIMELINE_PICKS)->count >= f->objects)
         return 0;
     for (size_t i = 0; i < f->chunks.count && !any; i++)
-        any = !skip_again(f, i);
+        any = !skip_unlisted(f, i);
     return any ? timeline_scan_more(f, &hooks, err) : 0;
 }
 
@@ -285,9 +286,9 @@ int timeline_scan(const struct timeline_plan *plan, struct timeline_found *ret, 
     ret->plan = plan;
     int rc = prepare_scan(ret);
     rc = rc < 0 ? rc : timeline_scan_more(ret, &hooks, err);
-    rc = rc < 0 ? rc : sum_up(ret);
+    rc = rc < 0 ? rc : count_objects(ret);
     rc = rc < 0 || !plan->slices ? rc : timeline_collect_slices(ret, err);
-    rc = rc < 0 ? rc : look_again(ret, err);
+    rc = rc < 0 ? rc : offer_unlisted(ret, err);
     if (rc == 0)
         picks_cut(timeline_list(ret->groups, TIMELINE_PICKS), plan->events);
     return rc;

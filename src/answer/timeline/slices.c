@@ -18,21 +18,21 @@ struct slice_worker {
     int64_t ts[SCAN_BATCH], te[SCAN_BATCH];
 };
 
-static uint64_t length_of(int64_t ts, int64_t te)
+static uint64_t item_length(int64_t ts, int64_t te)
 {
     return (uint64_t)te - (uint64_t)ts;
 }
 
 /* ---- the minimum length ---------------------------------------------------------------------- */
 
-static uint64_t least_of(const struct timeline_slices *s, unsigned class)
+static uint64_t class_min_ns(const struct timeline_slices *s, unsigned class)
 {
     return class < (unsigned)__builtin_clzll(s->unit) ? s->unit << class : UINT64_MAX;
 }
 
-static uint64_t least_now(const struct timeline_slices *s)
+static uint64_t current_min_ns(const struct timeline_slices *s)
 {
-    return s->all ? 0 : least_of(s, atomic_load(&s->least));
+    return s->all ? 0 : class_min_ns(s, atomic_load(&s->least));
 }
 
 static unsigned class_of(const struct timeline_slices *s, uint64_t length)
@@ -47,14 +47,14 @@ static void drop_short(struct vec *list, uint64_t least)
     size_t kept = 0;
 
     for (size_t i = 0; i < list->count; i++)
-        if (length_of(items[i].ts, items[i].te) >= least)
+        if (item_length(items[i].ts, items[i].te) >= least)
             items[kept++] = items[i];
     list->count = kept;
 }
 
 /* Raises the minimum to the lowest class such that it and the classes above have no more than
  * TIMELINE_SLICES_LONG objects so far. It is never lowered. */
-static void raise_least(struct timeline_slices *s)
+static void raise_min_class(struct timeline_slices *s)
 {
     unsigned least = TIMELINE_CLASSES, old = atomic_load(&s->least);
     uint64_t sum = 0;
@@ -74,18 +74,18 @@ static uint32_t choose_rows(struct group_worker *w, struct scan_batch *b)
     const struct timeline_found *f = timeline_found_of(w);
     const struct batch_times t = batch_times(b, f->plan->ts, f->plan->dur);
     struct slice_worker *own = w->own;
-    uint64_t least = least_now(&f->slices);
+    uint64_t least = current_min_ns(&f->slices);
     uint32_t n = 0;
 
     for (uint32_t j = 0; j < b->count; j++) {
         uint32_t row = batch_row(b, j);
-        if (!time_of(&t, row, &own->ts[n]))
+        if (!row_start_ns(&t, row, &own->ts[n]))
             continue;
-        own->te[n] = end_of(&t, row);
+        own->te[n] = row_end_ns(&t, row);
         own->row[n] = j;
         own->place[n] = batch_place(b, row);
         bool in_window = own->ts[n] <= f->plan->to && own->te[n] >= f->plan->from;
-        n += in_window && length_of(own->ts[n], own->te[n]) >= least;
+        n += in_window && item_length(own->ts[n], own->te[n]) >= least;
     }
     return n;
 }
@@ -120,14 +120,14 @@ static int add_rows(struct group_worker *w, const struct scan_batch *b, uint32_t
                                                                            .tuple = w->group[k],
                                                                            .lane = own->lane[k]};
         if (!s->all)
-            atomic_fetch_add(&s->counts[class_of(s, length_of(own->ts[k], own->te[k]))], 1);
+            atomic_fetch_add(&s->counts[class_of(s, item_length(own->ts[k], own->te[k]))], 1);
     }
     if (rc < 0 || s->all)
         return rc;
-    raise_least(s);
+    raise_min_class(s);
     if (own->least < atomic_load(&s->least)) {
         own->least = atomic_load(&s->least);
-        drop_short(list, least_of(s, own->least));
+        drop_short(list, class_min_ns(s, own->least));
     }
     return 0;
 }
@@ -183,7 +183,7 @@ const struct acc_kind timeline_acc_items = {.item = sizeof(struct call_item),
 
 /* Selects the rows of at least `least` ns from the list of the longest rows. Returns false if rows
  * that are not in the list may be as long. */
-static bool want_listed(struct slice_worker *w, const struct density *d, int64_t least)
+static bool select_listed_rows(struct slice_worker *w, const struct density *d, int64_t least)
 {
     if (d->rest_dur >= least)
         return false;
@@ -195,12 +195,12 @@ static bool want_listed(struct slice_worker *w, const struct density *d, int64_t
 
 /* Selects the rows of at least `least` ns in w->wanted. Returns -EDOM if the columns of the chunk
  * do not allow it, so all rows must be read. */
-static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t least)
+static int select_long_rows(struct slice_worker *w, struct scan_chunk *c, uint64_t least)
 {
     struct density d;
     int rc = chunk_density(c->view, &d);
 
-    if (rc == 0 && want_listed(w, &d, (int64_t)least))
+    if (rc == 0 && select_listed_rows(w, &d, (int64_t)least))
         return 0;
     if (rc < 0 && rc != -ENOENT)
         return rc;
@@ -209,8 +209,8 @@ static int want_long(struct slice_worker *w, struct scan_chunk *c, uint64_t leas
 
 /* Computes the range of ts in which an object must start to reach into the window, if it is as long
  * as the longest of the chunk. lo > hi: no object does. Without known times: all values. */
-static void starts_near(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
-                        int64_t *ret_hi)
+static void range_of_starts(const struct timeline_plan *p, struct scan_chunk *c, int64_t *ret_lo,
+                            int64_t *ret_hi)
 {
     int64_t first, last, shortest, longest;
 
@@ -233,7 +233,7 @@ static void starts_near(const struct timeline_plan *p, struct scan_chunk *c, int
 }
 
 /* Keeps only those wanted rows that may reach into the window. */
-static int keep_near(struct slice_worker *w, struct scan_chunk *c, int64_t lo, int64_t hi)
+static int deselect_far_rows(struct slice_worker *w, struct scan_chunk *c, int64_t lo, int64_t hi)
 {
     struct column ts;
 
@@ -253,7 +253,7 @@ static int chunk_plan(struct group_worker *w, struct scan_chunk *c)
 {
     const struct timeline_found *f = timeline_found_of(w);
     struct slice_worker *own = w->own;
-    uint64_t least = least_now(&f->slices);
+    uint64_t least = current_min_ns(&f->slices);
     size_t words = (c->rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
     int64_t lo, hi;
 
@@ -264,20 +264,21 @@ static int chunk_plan(struct group_worker *w, struct scan_chunk *c)
     if (rc < 0)
         return rc;
     own->near = own->wanted.at + words;
-    starts_near(f->plan, c, &lo, &hi);
-    rc = lo > hi ? 0 : want_long(own, c, least);
-    rc = rc == 0 && lo <= hi ? keep_near(own, c, lo, hi) : rc;
+    range_of_starts(f->plan, c, &lo, &hi);
+    rc = lo > hi ? 0 : select_long_rows(own, c, least);
+    rc = rc == 0 && lo <= hi ? deselect_far_rows(own, c, lo, hi) : rc;
     if (rc == 0)
         c->wanted = own->wanted.at;
     return rc == -EDOM ? 0 : rc;
 }
 
-static bool is_short(void *arg, size_t position)
+static bool skip_short_chunk(void *arg, size_t position)
 {
     const struct timeline_found *f = arg;
     int64_t longest = f->chunks.at[position].longest;
 
-    return f->plan->overlaps && longest < INT64_MAX && (uint64_t)longest < least_now(&f->slices);
+    return f->plan->overlaps && longest < INT64_MAX &&
+           (uint64_t)longest < current_min_ns(&f->slices);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -305,7 +306,7 @@ int timeline_collect_slices(struct timeline_found *f, struct err *err)
 {
     static const struct group_hooks hooks = {.worker_begin = worker_begin,
                                              .worker_end = worker_end,
-                                             .skip = is_short,
+                                             .skip = skip_short_chunk,
                                              .chunk_plan = chunk_plan,
                                              .batch = add_batch,
                                              .put = timeline_put,
@@ -317,7 +318,7 @@ int timeline_collect_slices(struct timeline_found *f, struct err *err)
     bool coarse = f->objects > TIMELINE_SLICES_FINE || f->plan->step < 8;
     s->unit = coarse ? f->plan->step : f->plan->step / 8;
     int rc = timeline_scan_more(f, &hooks, err);
-    s->min_ns = least_now(s);
+    s->min_ns = current_min_ns(s);
     if (rc == 0)
         drop_short(timeline_list(f->groups, TIMELINE_ITEMS), s->min_ns);
     return rc;

@@ -172,7 +172,7 @@ static int scan_colors(struct timeline *t, const struct timeline_options *o, str
     if (rc == 0 || !t->found.crowded)
         return rc;
     timeline_found_done(&t->found);
-    *err = (struct err){0};
+    err_done(err);
     t->plan.colors_max = 0;
     rc = timeline_fold_colors(t, o->colors, err);
     return rc < 0 ? rc : timeline_scan(&t->plan, &t->found, err);

@@ -22,7 +22,7 @@ struct timeline_worker {
 };
 
 /* Returns the time in ns, clamped to 64 bits. */
-static inline bool time_of(const struct batch_times *t, uint32_t row, int64_t *ret)
+static inline bool row_start_ns(const struct batch_times *t, uint32_t row, int64_t *ret)
 {
     if (!batch_is_valid(t->ts_valid, row))
         return false;
@@ -32,7 +32,7 @@ static inline bool time_of(const struct batch_times *t, uint32_t row, int64_t *r
 }
 
 /* Returns the end of a row with ts, clamped only after the addition. */
-static inline int64_t end_of(const struct batch_times *t, uint32_t row)
+static inline int64_t row_end_ns(const struct batch_times *t, uint32_t row)
 {
     __int128 end = (__int128)t->ts[row] * (t->ts_nano ? 1 : 1000);
 
@@ -43,8 +43,8 @@ static inline int64_t end_of(const struct batch_times *t, uint32_t row)
 
 /* ---- offer.c --------------------------------------------------------------------------------- */
 
-/* Returns picks_least of the worker, or of the scan before. */
-const struct timeline_pick *timeline_least(const struct group_worker *w);
+/* Returns picks_last of the worker, or of the scan before. */
+const struct timeline_pick *timeline_last_pick(const struct group_worker *w);
 /* Offers all selected rows that may be picks. */
 int timeline_offer_rows(struct group_worker *w, struct scan_batch *b);
 /* Does the same for rows that were selected regardless of the time range. */

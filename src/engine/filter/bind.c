@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum tri settle(struct test_state *s, bool none, bool all)
+/* none: no row passes; else all: every row does. */
+static enum tri test_decide(struct test_state *s, bool none, bool all)
 {
     s->tri = none ? TRI_NONE : all ? TRI_ALL : TRI_SOME;
     return s->tri;
@@ -42,14 +43,15 @@ static bool literal_cut(const struct binding *b, const struct literal *l, struct
 
 /* Sets a test of ranges, or if `inverted` of all but these. `inside`: the ranges contain all values
  * of the chunk, `outside`: none. */
-static int settle_ranges(struct test_state *s, const struct binding *b,
-                         const struct test_mode *mode, bool inverted, bool inside, bool outside)
+static int test_decide_ranges(struct test_state *s, const struct binding *b,
+                              const struct test_mode *mode, bool inverted, bool inside,
+                              bool outside)
 {
     bool all = inverted ? outside : inside;
 
     s->mode = all ? &mode_valid : mode;
     s->inverted = inverted && !all;
-    settle(s, inverted ? inside : outside, all && !b->nulls);
+    test_decide(s, inverted ? inside : outside, all && !b->nulls);
     return 0;
 }
 
@@ -58,8 +60,8 @@ static int bind_ranges(struct test_state *s, const struct binding *b, bool inver
     const struct range *r = s->ranges.data;
     bool one = s->count == 1;
 
-    return settle_ranges(s, b, &mode_i64, inverted, one && r->lo <= b->min && b->max <= r->hi,
-                         one && (r->lo > r->hi || r->hi < b->min || r->lo > b->max));
+    return test_decide_ranges(s, b, &mode_i64, inverted, one && r->lo <= b->min && b->max <= r->hi,
+                              one && (r->lo > r->hi || r->hi < b->min || r->lo > b->max));
 }
 
 static int cmp_ranges(const void *a, const void *b)
@@ -70,7 +72,7 @@ static int cmp_ranges(const void *a, const void *b)
 }
 
 /* For IN, only values of the list within the bounds of the column are kept. */
-static int bind_integers(struct test_state *s, const struct test *t, const struct binding *b)
+static int bind_integer_ranges(struct test_state *s, const struct test *t, const struct binding *b)
 {
     const struct dsl_node *n = t->node;
     struct range *r = scratch_reserve(&s->ranges, (n->literal_count + 1) * sizeof(*r));
@@ -83,7 +85,7 @@ static int bind_integers(struct test_state *s, const struct test *t, const struc
         s->count = 1;
         return bind_ranges(s, b, n->compare == COMPARE_NE);
     }
-    settle(s, true, false);
+    test_decide(s, true, false);
     if (n->op != DSL_IN)
         return 0;
     s->count = 0;
@@ -121,15 +123,16 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
                                              r[s->count].lo >= min && r[s->count].lo <= max);
     }
     if (n->op != DSL_IN && s->count == 0) {
-        settle(s, true, false);
+        test_decide(s, true, false);
         return 0;
     }
     bool list = n->op == DSL_IN && s->count > 0;
     if (s->count == 0)
         r[s->count++] = (struct range_f64){INFINITY, -INFINITY};
-    return settle_ranges(s, b, &mode_f64, n->op == DSL_IN ? n->negated : n->compare == COMPARE_NE,
-                         !list && r->lo <= min && max <= r->hi,
-                         !list && (r->lo > r->hi || r->hi < min || r->lo > max));
+    return test_decide_ranges(s, b, &mode_f64,
+                              n->op == DSL_IN ? n->negated : n->compare == COMPARE_NE,
+                              !list && r->lo <= min && max <= r->hi,
+                              !list && (r->lo > r->hi || r->hi < min || r->lo > max));
 }
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
@@ -175,10 +178,12 @@ static int test_code(struct scan_worker *w, struct test_state *s, const struct t
            test_has_text(t, e.text_id, e.text) != is_negated(t);
 }
 
+enum { BLOOM_ENTRIES = 4096 }; /* smaller dictionaries are searched faster */
+
 /* Returns false if no literal of the list occurs, by the bloom filter of a large dictionary. */
 static bool set_may_occur(struct scan_worker *w, const struct test *t, const struct binding *b)
 {
-    if (!b->ids || b->entries <= 4096 || t->text_count == 0)
+    if (!b->ids || b->entries <= BLOOM_ENTRIES || t->text_count == 0)
         return true;
     for (size_t i = 0; i < t->text_count; i++) {
         if (chunk_may_have(w->chunk.view, &b->column, text_hash(t->texts[i])))
@@ -212,7 +217,7 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
     s->inverted = false;
     s->mode = hits == b->entries ? &mode_valid : &mode_codes;
     s->count = 0;
-    settle(s, hits == 0, hits == b->entries && !b->nulls);
+    test_decide(s, hits == 0, hits == b->entries && !b->nulls);
     return 0;
 }
 
@@ -225,11 +230,11 @@ static int bind_is_null(struct test_state *s, const struct test *t, const struct
     s->mode = &mode_valid;
     s->inverted = wants_null;
     if (b->shape == SHAPE_NULL)
-        settle(s, !wants_null, wants_null);
+        test_decide(s, !wants_null, wants_null);
     else if (!b->nulls)
-        settle(s, wants_null, !wants_null);
+        test_decide(s, wants_null, !wants_null);
     else
-        settle(s, false, false);
+        test_decide(s, false, false);
     return 0;
 }
 
@@ -241,12 +246,12 @@ static int bind_leaf(struct scan_worker *w, const struct test *t, struct test_st
         return bind_is_null(s, t, b);
     switch (b->shape) {
     case SHAPE_NULL:
-        settle(s, true, false);
+        test_decide(s, true, false);
         return 0;
     case SHAPE_INT:
     case SHAPE_TIME:
     case SHAPE_BOOL:
-        return bind_integers(s, t, b);
+        return bind_integer_ranges(s, t, b);
     case SHAPE_DOUBLE:
         return bind_doubles(s, t, b);
     case SHAPE_TEXT:
@@ -263,7 +268,7 @@ static int bind_classes(struct scan_worker *w, const struct test *t, struct test
     struct range *r = scratch_reserve(&s->ranges, (TRACE_METADATA + 1) * sizeof(*r));
     bool some = false, all = b->min >= 0 && b->max <= TRACE_METADATA, before = false;
 
-    settle(s, true, false);
+    test_decide(s, true, false);
     if (!r || b->shape != SHAPE_INT)
         return r ? 0 : -ENOMEM;
     s->mode = &mode_i64;
@@ -278,7 +283,7 @@ static int bind_classes(struct scan_worker *w, const struct test *t, struct test
             r[s->count++] = (struct range){class, class};
         before = wanted;
     }
-    settle(s, !some, all);
+    test_decide(s, !some, all);
     return 0;
 }
 

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static uint32_t words_of(const struct scan_batch *b)
-{
-    return (b->rows + 63) / 64;
-}
-
 /* Uses the stored column for the whole chunk at once if possible, else decoded values. */
 static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct test *t,
                       uint64_t *mask)
@@ -22,7 +17,7 @@ static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct 
         s->mode->eval(b, s, bound, mask);
         return;
     }
-    memcpy(mask, rows + b->first / 64, words_of(b) * 8);
+    memcpy(mask, rows + b->first / 64, mask_words(b->rows) * 8);
     if (test_misses_zeros(s, bound))
         bound->kind->zeros(b, bound, mask);
 }
@@ -39,9 +34,9 @@ static void eval_and(struct scan_worker *w, struct scan_batch *b, const struct t
         if (w->tests[t->children[i]->id].tri != TRI_SOME)
             continue;
         test_eval(w, b, t->children[i], to);
-        for (uint32_t k = 0; to == one && k < words_of(b); k++)
+        for (uint32_t k = 0; to == one && k < mask_words(b->rows); k++)
             mask[k] &= one[k];
-        for (uint32_t k = 0; k < words_of(b); k++) {
+        for (uint32_t k = 0; k < mask_words(b->rows); k++) {
             mask[k] &= root && w->interest ? w->interest[k] : UINT64_MAX;
             any |= mask[k];
         }
@@ -65,14 +60,14 @@ static void eval_or(struct scan_worker *w, struct scan_batch *b, const struct te
         if (w->tests[t->children[i]->id].tri != TRI_SOME)
             continue;
         test_eval(w, b, t->children[i], to);
-        for (uint32_t k = 0; to == one && k < words_of(b); k++)
+        for (uint32_t k = 0; to == one && k < mask_words(b->rows); k++)
             mask[k] |= one[k];
         if (w->error || mask_is_full(b, mask))
             return;
         to = one;
     }
     if (to == mask)
-        memset(mask, 0, words_of(b) * 8);
+        memset(mask, 0, mask_words(b->rows) * 8);
 }
 
 void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t, uint64_t *mask)
@@ -80,7 +75,7 @@ void test_eval(struct scan_worker *w, struct scan_batch *b, const struct test *t
     const struct test_state *s = &w->tests[t->id];
 
     if (s->known != TRI_SOME) { /* pruning is disabled, but the test is decided */
-        memset(mask, 0, words_of(b) * 8);
+        memset(mask, 0, mask_words(b->rows) * 8);
         if (s->known == TRI_ALL)
             mask_fill(b, mask);
     } else if (test_is_leaf(t)) {

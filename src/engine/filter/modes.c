@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static uint32_t words_of(uint32_t rows)
-{
-    return (rows + 63) / 64;
-}
-
 static void or_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint32_t words)
 {
     for (uint32_t k = 0; k < words; k++)
@@ -24,7 +19,7 @@ static void end_mask(const struct scan_batch *b, const struct test_state *s, con
 {
     if (s->inverted)
         mask_invert(b->rows, mask);
-    for (uint32_t k = 0; valid && k < words_of(b->rows); k++)
+    for (uint32_t k = 0; valid && k < mask_words(b->rows); k++)
         mask[k] &= valid[k];
 }
 
@@ -36,7 +31,7 @@ static void eval_valid(struct scan_batch *b, const struct test_state *s, struct 
     const uint64_t *valid = binding_valid(b, bound);
 
     mask_fill(b, mask);
-    for (uint32_t k = 0; valid && k < words_of(b->rows); k++)
+    for (uint32_t k = 0; valid && k < mask_words(b->rows); k++)
         mask[k] &= valid[k];
     if (s->inverted)
         mask_invert(b->rows, mask);
@@ -80,10 +75,10 @@ static void eval_i64(struct scan_batch *b, const struct test_state *s, struct bi
     if (s->count <= RANGES_FEW)
         kernels()->range_i64(values, b->rows, r->lo, r->hi, mask);
     else
-        memset(mask, 0, words_of(b->rows) * 8);
+        memset(mask, 0, mask_words(b->rows) * 8);
     for (size_t i = 1; i < s->count && s->count <= RANGES_FEW; i++) {
         kernels()->range_i64(values, b->rows, r[i].lo, r[i].hi, one);
-        or_rows(mask, one, words_of(b->rows));
+        or_rows(mask, one, mask_words(b->rows));
     }
     for (uint32_t i = 0; i < b->rows && s->count > RANGES_FEW; i++)
         mask[i / 64] |= (uint64_t)has_value(r, s->count, values[i]) << i % 64;
@@ -99,7 +94,7 @@ static int invert_rows(struct chunk_view *view, const struct column *c, uint64_t
     for (uint32_t first = 0; rc == 0 && first < c->rows; first += SCAN_BATCH) {
         uint32_t n = c->rows - first < SCAN_BATCH ? c->rows - first : SCAN_BATCH;
         rc = column_read_valid(view, c, first, n, valid);
-        for (uint32_t k = 0; rc == 0 && k < words_of(n); k++)
+        for (uint32_t k = 0; rc == 0 && k < mask_words(n); k++)
             rows[first / 64 + k] = ~rows[first / 64 + k] & valid[k];
     }
     return rc;
@@ -109,7 +104,7 @@ static int select_i64(struct chunk_view *view, const struct column *c, const str
                       uint64_t *rows)
 {
     const struct range *r = s->ranges.data;
-    uint32_t words = words_of(c->rows);
+    uint32_t words = mask_words(c->rows);
     int rc = column_select_i64(view, c, r->lo, r->hi, rows);
 
     for (size_t i = 1; rc == 0 && i < s->count; i++) {
@@ -134,7 +129,7 @@ static void eval_f64(struct scan_batch *b, const struct test_state *s, struct bi
     kernels()->range_f64(values, b->rows, r->lo, r->hi, mask);
     for (size_t i = 1; i < s->count; i++) {
         kernels()->range_f64(values, b->rows, r[i].lo, r[i].hi, one);
-        or_rows(mask, one, words_of(b->rows));
+        or_rows(mask, one, mask_words(b->rows));
     }
     end_mask(b, s, valid, mask);
 }

@@ -7,9 +7,15 @@
 
 #include "engine/filter/filter.h"
 
+/* Returns the number of words of a bitmap of rows. */
+static inline uint32_t mask_words(uint32_t rows)
+{
+    return (rows + 63) / 64;
+}
+
 struct test_mode {
     /* Finds the rows of the batch that pass. */
-    void (*eval)(struct scan_batch *b, const struct test_state *s, struct binding *bound,
+    void (*eval)(struct scan_batch *b, const struct test_state *s, struct binding *binding,
                  uint64_t *mask);
     /* Finds the rows of the whole chunk that pass, from the stored column that has the values or
      * codes of the source; `rows` has memory for two bitmaps. NULL: values must be decoded. */

@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t words_of(const struct scan_worker *w)
-{
-    return (w->chunk.rows + 63) / 64;
-}
-
 bool test_misses_zeros(const struct test_state *s, const struct binding *b)
 {
     const struct range *r = s->ranges.data;
@@ -29,7 +24,7 @@ const uint64_t *test_select(struct scan_worker *w, const struct test *t, const s
         return s->rows.data;
     const struct column *c = mode_column(s, b);
     int rc = budget_check(w->query->budget); /* a filter may have thousands of tests */
-    if (rc == 0 && c && !scratch_reserve(&s->rows, words_of(w) * 16ul))
+    if (rc == 0 && c && !scratch_reserve(&s->rows, mask_words(w->chunk.rows) * 16ul))
         rc = -ENOMEM;
     if (rc == 0 && c)
         rc = s->mode->select(w->chunk.view, c, s, s->rows.data);
@@ -63,7 +58,7 @@ static bool and_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint
 /* Children that every row of the chunk passes are skipped. */
 static const uint64_t *rows_of_and(struct scan_worker *w, const struct test *t)
 {
-    uint32_t words = words_of(w);
+    uint32_t words = mask_words(w->chunk.rows);
     uint64_t *rows = scratch_reserve(&w->tests[t->id].rows, words * 8);
     bool any = true, first = true;
 
@@ -121,7 +116,7 @@ static bool value_filter_add(struct scan_worker *w, const struct test *t, struct
     }
     const uint64_t *rows = rows_of_leaf(w, t);
     if (rows)
-        and_rows(to->rows, rows, words_of(w));
+        and_rows(to->rows, rows, mask_words(w->chunk.rows));
     return rows != NULL;
 }
 
@@ -137,7 +132,7 @@ static int read_values(struct scan_worker *w, const struct value_filter *from,
                        struct scan_values *ret)
 {
     const struct column *c = stored_dur(from->own);
-    uint32_t max_count = kernels()->count(from->rows, words_of(w));
+    uint32_t max_count = kernels()->count(from->rows, mask_words(w->chunk.rows));
     int64_t *values = scratch_reserve(&w->values, ((size_t)max_count + 1) * sizeof(*values));
 
     if (!values)
@@ -151,7 +146,7 @@ static int read_values(struct scan_worker *w, const struct value_filter *from,
 bool test_values(struct scan_worker *w, const struct test *root, const struct source *s,
                  struct scan_values *ret)
 {
-    uint32_t bytes = words_of(w) * 8;
+    uint32_t bytes = mask_words(w->chunk.rows) * 8;
     struct value_filter to = {source_bind(w, s), NULL, scratch_reserve(&w->other_rows, bytes)};
 
     if (worker_set_error(w, to.rows ? 0 : -ENOMEM) || !stored_dur(to.own))

@@ -92,7 +92,7 @@ struct rank_sent *ranks_send_begin(struct ranks *r, unsigned rank);
 void ranks_send_end(struct ranks *r, unsigned rank);
 const struct text_ids *ranks_ids(const struct ranks *r, unsigned rank); /* borrowed */
 
-/* ---- chunks and checkpoints (remote_chunk.c) -------------------------------------------------- */
+/* ---- chunks and checkpoints (remote_chunk.c) ------------------------------------------------- */
 
 /* A cache of chunk values and checkpoints of other ranks, with up to `bytes` of memory. *new* or
  * NULL. */
