@@ -21,9 +21,10 @@ struct hash_slot {
 };
 struct hash_index {
     struct hash_slot *slots;
-    uint32_t mask, count;  /* slots - 1; used ones */
-    struct budget *budget; /* NULL: none; borrowed until hash_index_done; set before the first */
-};                         /* zero-initialise */
+    uint32_t mask, count; /* slots - 1; used ones */
+    /* NULL: none; borrowed until hash_index_done; set before the first hash_index_add */
+    struct budget *budget;
+}; /* zero-initialise */
 struct hash_match {
     uint32_t hash, slot;
     uint32_t position; /* after hash_index_next returned true */

@@ -148,20 +148,27 @@ static int find_tokens(struct access_rules *ret, const struct options *o, bool m
     return rc;
 }
 
-/* Tokens are created last, after all checks: a token that no daemon uses must not be left in a
- * file. */
+/* Otherwise a client that may only query could change settings. */
+static int same_token(struct err *err)
+{
+    return err_set_param(err, -EINVAL, "admin-token-file",
+                         "--token-file and --admin-token-file contain the same token");
+}
+
+/* A token that no daemon uses must not be left in a file: tokens are created after all checks here,
+ * and the caller makes all others before. */
 int access_rules_read(struct access_rules *ret, const struct options *o, struct err *err)
 {
+    const char *other = o->admin_token_file;
     *ret = (struct access_rules){0};
-    int rc = find_tokens(ret, o, false, err);
+    int rc = o->token_file && other && strcmp(o->token_file, other) == 0 ? same_token(err) : 0;
+    rc = rc < 0 ? rc : find_tokens(ret, o, false, err);
     for (size_t i = 0; i < o->allow_user.count && rc == 0; i++)
         rc = find_user(o->allow_user.items[i], &ret->users[ret->user_count++], err);
     if (rc == 0 && !o->check_only)
         rc = find_tokens(ret, o, true, err);
-    /* Otherwise a client that may only query could change settings. */
     if (rc == 0 && ret->token && ret->admin_token && strcmp(ret->token, ret->admin_token) == 0)
-        rc = err_set_param(err, -EINVAL, "admin-token-file",
-                           "--token-file and --admin-token-file contain the same token");
+        rc = same_token(err);
     if (rc < 0)
         access_rules_done(ret);
     return rc;

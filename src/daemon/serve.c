@@ -266,8 +266,6 @@ static int prepare_daemon(struct daemon *d, struct err *err)
         options_misspelt(warn_of_variable);
     int rc = roots_open(&s->roots, o, err);
     if (rc == 0)
-        rc = access_rules_read(&d->access_rules, o, err);
-    if (rc == 0)
         rc = tls_files_read(&d->tls, o, err);
     if (rc == 0)
         tls_files_log(&d->tls);
@@ -279,6 +277,8 @@ static int prepare_daemon(struct daemon *d, struct err *err)
         rc = place_choose(&s->roots, o, !o->check_only, &s->index_path, err);
     if (rc == 0)
         rc = place_output(&s->roots, s->index_path, o->output_dir, &s->output_dir, err);
+    if (rc == 0)
+        rc = access_rules_read(&d->access_rules, o, err); /* last, because it may create files */
     return rc;
 }
 

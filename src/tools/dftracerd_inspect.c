@@ -21,7 +21,8 @@ static const char usage[] =
     "  stat INDEX              print the contents: totals, and one line per file\n"
     "  dump INDEX              print everything as canonical text: equal indexes print equal text\n"
     "  check INDEX             read every value; exit status 1 if one is corrupt\n"
-    "  build INDEX DIRECTORY   index the traces below DIRECTORY (*.pfw, *.pfw.gz) into INDEX\n"
+    "  build INDEX DIRECTORY   index the traces below DIRECTORY into INDEX: *.pfw, *.pfw.gz, and\n"
+    "                          those in *.tar, *.tar.gz and *.tgz\n"
     "\n"
     "Options of build, with their defaults:\n"
     "  -c, --checkpoint-size=BYTES  uncompressed bytes per chunk      [4MiB]\n"
@@ -31,8 +32,8 @@ static const char usage[] =
     "      --commit=MS              maximum milliseconds between commits [500]\n"
     "  -s, --settle=MS              treat a file as complete when it has not\n"
     "                               changed for MS milliseconds       [0]\n"
-    "All commands:\n"
-    "  -q, --quiet                  print errors only\n"
+    "Other options:\n"
+    "  -q, --quiet                  build, check: print errors only\n"
     "  -h, --help                   print this help\n";
 
 struct settings {
@@ -177,7 +178,7 @@ static void forget_if_vanished(struct index *ix, const char *directory, const ch
     char path[8192];
 
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    if (access(path, F_OK) < 0)
+    if (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
         index_forget(ix, name); /* members are forgotten with their archives */
 }
 
@@ -205,16 +206,16 @@ static bool all_done(struct index *ix, struct index_progress *p)
     for (uint32_t i = 0; i < snapshot_file_count(s) && !growing; i++)
         growing = snapshot_file(s, i)->state == INDEX_GROWING;
     snapshot_release(s);
-    index_progress(ix, p);
+    index_progress(ix, p); /* again: a growing file may have become pending */
     return p->files_pending == 0 && !growing;
 }
 
-static void wake_reader(void *arg)
+static void wake_waiting(void *arg)
 {
     const char byte = 1;
 
     if (write(*(int *)arg, &byte, 1) < 0) {
-        /* The pipe is full: it will wake the reader anyway. */
+        /* The pipe is full, so wait_until_done wakes anyway. */
     }
 }
 
@@ -235,15 +236,17 @@ static int build_index(struct index *ix, const char *directory, struct settings 
     int64_t begin_ns = clock_mono_ns();
     struct index_progress p;
     struct err err = {0};
-    int fds[2];
+    static int fds[2]; /* a call of wake_waiting may still run after it was removed */
 
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return fail(&err, -errno);
-    forget_vanished(ix, directory);
-    index_on_change(ix, wake_reader, &fds[1]);
+    index_on_change(ix, wake_waiting, &fds[1]);
     int rc = offer_all(ix, directory, "");
-    if (rc)
+    if (rc) {
+        index_on_change(ix, NULL, NULL);
         return fail(&err, rc);
+    }
+    forget_vanished(ix, directory);
     index_listed(ix);
     wait_until_done(ix, fds, &p);
     int64_t end_ns = clock_mono_ns();

@@ -1,5 +1,5 @@
-/* best.c - the best rows by their values, from all parts of the groups: a heap whose root is the
- * worst of them. */
+/* best.c - keeps the best rows by their values, over all passes (passes.h): a heap whose root is
+ * the worst of them. */
 #include "answer/aggregate/rows.h"
 #include "dftracerd/vec.h"
 
@@ -22,7 +22,7 @@ struct best_rows {
     struct group_table key_index;
 };
 
-/* Allocates memory for two more rows: one of them, and that of best_finish. */
+/* Allocates memory for the next row, and for one more, which best_finish needs. */
 static int best_reserve(struct best_rows *b)
 {
     size_t n = b->count + 2;

@@ -9,9 +9,11 @@
  *   CONSTANT  nothing: `base` is the value of all
  *   BLOCKS    8 bytes for each block of 1,024 values (offset, kind, width, count of patches or
  *             runs), then their payloads
- *   ALIGNED   values minus base (or the differences of neighbours) in 1, 2, 4 or 8 bytes each,
- *             compressed by zstd: it can only find periodic patterns in values that begin at bytes
- *   DICT      two streams: the distinct values, ascending; their codes
+ *   ALIGNED   values minus base in 1, 2, 4 or 8 bytes each, compressed by zstd: it can only find
+ *             periodic patterns in values that begin at bytes. With `delta`, the first value (8
+ *             bytes), then the same of the differences of neighbours
+ *   DICT      two streams: the distinct values, ascending (`base` is the length of this stream);
+ *             their codes
  * Groups of 8 values are bit-packed into `width` bytes, low bit first. Widths 58 to 63 are written
  * as 64.
  * Readers may read PACK_SLACK bytes after a stream: they have to be readable.
@@ -128,7 +130,7 @@ struct pack_kernels {
     /* Sum of values [from, to) of a block of at most 1,024; width <= PACK_RANGE_WIDTH; reads
      * PACK_SLACK bytes too far. */
     uint64_t (*sum_bits)(const uint8_t *in, unsigned width, size_t from, size_t to);
-    /* little-endian integers of 1, 2, 4 bytes plus base */
+    /* little-endian integers of 1, 2, 4 or 8 bytes plus base */
     void (*widen64)(const uint8_t *in, unsigned bytes, size_t n, uint64_t base, uint64_t *out);
     void (*widen32)(const uint8_t *in, unsigned bytes, size_t n, uint32_t base, uint32_t *out);
     /* the inverse: values minus base */

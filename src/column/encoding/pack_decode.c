@@ -206,7 +206,8 @@ static int read_runs(const struct pack_block *b, uint64_t *out, uint32_t *out32)
     return at == b->n ? 0 : ERR_CORRUPT;
 }
 
-/* Decodes to 64 bits, or (out32 not NULL, if values fit) to 32. */
+/* Decodes to 64 bits. If out32 is not NULL, decodes to the low 32 bits: runs, and FOR of at most 32
+ * bits, but not DELTA. */
 static int read_block(const struct pack_block *b, uint64_t *out, uint32_t *out32)
 {
     if (b->kind == PACK_RUNS)

@@ -13,23 +13,23 @@
 #define PICK_COMPARISONS 4096u
 
 struct picked {
-    const uint32_t *places; /* ascending; of the stream */
+    const uint32_t *places; /* requested positions in the stream, ascending */
     uint32_t first, n;      /* first: number of the block's first value */
     int64_t *out;
 };
 
-/* at[k]: the number of ascending positions of a block that are below the k-th requested one.
- * They are followed by memory for 8 more. */
-static void find_picked(uint32_t *places, uint32_t n, const struct picked *p, uint32_t *at)
+/* at[k]: how many of the n ascending positions `in_block` (patches, or ends of runs) are below the
+ * k-th requested one. in_block has memory for 8 more, which are set here. */
+static void find_picked(uint32_t *in_block, uint32_t n, const struct picked *p, uint32_t *at)
 {
     for (uint32_t i = 0; i < 8; i++)
-        places[n + i] = INT32_MAX;
+        in_block[n + i] = INT32_MAX;
     if (p->n * n < PICK_COMPARISONS) {
-        pack_kernels()->find_places(places, n, p->places, p->n, p->first, at);
+        pack_kernels()->find_places(in_block, n, p->places, p->n, p->first, at);
         return;
     }
     for (uint32_t k = 0, below = 0; k < p->n; k++) {
-        while (places[below] < p->places[k] - p->first)
+        while (in_block[below] < p->places[k] - p->first)
             below++;
         at[k] = below;
     }
@@ -37,18 +37,18 @@ static void find_picked(uint32_t *places, uint32_t n, const struct picked *p, ui
 
 static int pick_for(const struct pack_block *b, const struct picked *p)
 {
-    uint32_t places[PACK_BLOCK + 8], at[PICK_MANY];
+    uint32_t in_block[PACK_BLOCK + 8], at[PICK_MANY];
 
     for (uint32_t k = 0; k < p->n; k++)
         p->out[k] = (int64_t)(b->base + pack_bits_at(b->bits, b->width, p->places[k] - p->first));
     if (b->extra == 0)
         return 0;
-    pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, places);
-    find_picked(places, b->extra, p, at);
+    pack_kernels()->unpack32(b->places, PACK_PLACE_BITS, b->extra, 0, in_block);
+    find_picked(in_block, b->extra, p, at);
     for (uint32_t k = 0; k < p->n; k++) {
         uint64_t high = pack_bits_at(b->patches, b->patch_width, at[k]) << b->width;
-        p->out[k] =
-            (int64_t)((uint64_t)p->out[k] + (places[at[k]] == p->places[k] - p->first ? high : 0));
+        p->out[k] = (int64_t)((uint64_t)p->out[k] +
+                              (in_block[at[k]] == p->places[k] - p->first ? high : 0));
     }
     return 0;
 }

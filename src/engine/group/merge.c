@@ -66,7 +66,8 @@ static void find_range(void *arg, unsigned range)
                          range_end(m, range) - first, m->to + first);
 }
 
-/* Sets the keys of a new group and makes its record; on errors, too, because records are freed. */
+/* Sets the keys of a new group and makes its record. Also after an error: number_new has counted it
+ * as ready, so groups_free frees its slots. */
 static void begin_group(const struct merge *m, uint32_t to, uint32_t g)
 {
     const struct groups_of_set *s = &m->into->set[m->set];

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-enum { STORED_MAX = 4000 }; /* bytes of a path that can be a dimension */
+/* Bytes of a path: with "args." it has to fit into the 4,096 of a dimension (index.h). */
+enum { STORED_MAX = 4000 };
 
 /* Returns true for arguments whose values are sizes. */
 static bool is_size(struct text path)
@@ -60,7 +61,7 @@ int path_resolve(struct text path, struct arena *arena, struct path_info *ret)
     if (text_starts(path, TEXT("args."))) {
         info.hash = trace_path_is_hash(path);
         info.bytes = !info.hash && is_size(path);
-    } else if (!text_starts(path, TEXT("@"))) {
+    } else if (!text_starts(path, TEXT("@"))) { /* a column that the index makes for itself */
         rc = resolve_bare(path, arena, &info);
     }
     if (rc == 0)

@@ -1,5 +1,5 @@
-/* json.c - the JSON writer. It reserves space once for a value, and then stores bytes without
- * further calls. */
+/* json.c - the JSON writer: separators, nesting and keys. Values are written by value_text.c and
+ * json_text.c. */
 #include "dftracerd/format.h"
 
 #include <assert.h>

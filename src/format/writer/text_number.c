@@ -12,7 +12,7 @@ void put_fixed(struct buf *out, const struct value *v, unsigned digits)
         buf_putc(out, '-');
         return;
     }
-    /* Times and integers are exact until they are rounded here. */
+    /* Only doubles and times with a fraction have digits to round. */
     if (v->type == VALUE_DOUBLE || (v->type == VALUE_TIME && v->wide % 1000 != 0)) {
         buf_printf(out, "%.*f", (int)digits, value_double(v, 0));
         return;

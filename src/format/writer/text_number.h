@@ -5,8 +5,8 @@
 
 #include "format/writer/value_text.h"
 
-/* Writes `digits` digits after the decimal point; "-" for null. Exact for integers and times of any
- * size. */
+/* Writes `digits` digits after the decimal point; "-" for null. Exact for integers and
+ * for times of whole microseconds; other times are rounded as doubles. */
 void put_fixed(struct buf *out, const struct value *v, unsigned digits);
 void put_commas(struct buf *out, uint64_t u);   /* 1,234,567 */
 void put_size(struct buf *out, uint64_t bytes); /* 1.25 MB (1310720 bytes) */

@@ -12,7 +12,7 @@ struct state {
     uint64_t events;
     struct counted_file *files;
     size_t file_count;
-    struct text unknown[QUERY_UNKNOWN_MAX], *unknown_names;
+    struct text unknown[QUERY_UNKNOWN_MAX];
     size_t unknown_count;
 };
 
@@ -29,7 +29,7 @@ static const struct object_type file_type = {NULL, MEMBERS(file_members)};
 #define OBJECT struct state
 static const struct member members[] = {
     MEMBER("events", events),
-    MEMBER_VALUES("unknown", unknown_names, unknown_count, .optional = true,
+    MEMBER_VALUES("unknown", unknown, unknown_count, .optional = true,
                   .help = "columns of the query that no selected file has"),
     MEMBER_OBJECTS("files", files, file_count, &file_type),
 };
@@ -63,7 +63,6 @@ static int open_event_count(struct request *rq)
         return rc;
     /* A name that no file has is not an error: another trace may have the column. */
     rc = query_unknown_columns(rq->query, s->unknown);
-    s->unknown_names = s->unknown;
     s->unknown_count = rc < 0 ? 0 : (size_t)rc;
     return rc < 0 ? rc : 0;
 }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW_BYTES (40u << 10)
+/* 32 KiB of text, deflated: a little more if it is incompressible */
+#define COMPRESSED_WINDOW_MAX (40u << 10)
 #define FILE_BYTES sizeof(uint32_t) /* of the file in a key */
 
 /* member_start is stored as its distance from file_offset. The window follows these fields. */
@@ -93,12 +94,12 @@ static char *window_of_thread(enum checkpoint_kind kind)
     pthread_once(&once, windows_make);
     char *bytes = windows_error ? NULL : pthread_getspecific(windows);
 
-    if (!bytes && !windows_error && (bytes = malloc(CHECKPOINT_KINDS * WINDOW_BYTES)) &&
+    if (!bytes && !windows_error && (bytes = malloc(CHECKPOINT_KINDS * COMPRESSED_WINDOW_MAX)) &&
         pthread_setspecific(windows, bytes) != 0) {
         free(bytes);
         bytes = NULL;
     }
-    return bytes ? bytes + kind * WINDOW_BYTES : NULL;
+    return bytes ? bytes + kind * COMPRESSED_WINDOW_MAX : NULL;
 }
 
 int checkpoint_copy_window(struct trace_checkpoint *c, enum checkpoint_kind kind)
@@ -107,7 +108,7 @@ int checkpoint_copy_window(struct trace_checkpoint *c, enum checkpoint_kind kind
 
     if (!window)
         return -ENOMEM;
-    if (c->window_len > WINDOW_BYTES)
+    if (c->window_len > COMPRESSED_WINDOW_MAX)
         return ERR_CORRUPT;
     if (c->window_len)
         memcpy(window, c->window, c->window_len);

@@ -21,8 +21,9 @@ int checkpoint_clone(const struct trace_checkpoint *from, struct trace_checkpoin
 int checkpoint_find(struct kv_read *r, uint32_t file, uint64_t text_offset,
                     struct trace_checkpoint *ret);
 /* Copies the window, since no read may stay open while a file is read. The copy belongs to the
- * thread until it copies another one of the same kind: the reader of a compressed member still
- * needs its own when it reads from the archive. Returns 0, ERR_CORRUPT (too long) or -ENOMEM. */
+ * thread until it copies another one of the same kind. There are two kinds because reading a
+ * compressed file in an archive uses two checkpoints at a time: its own, and one of the archive.
+ * Returns 0, ERR_CORRUPT (too long) or -ENOMEM. */
 enum checkpoint_kind { CHECKPOINT_FILE, CHECKPOINT_ARCHIVE, CHECKPOINT_KINDS };
 int checkpoint_copy_window(struct trace_checkpoint *c, enum checkpoint_kind kind);
 /* Like checkpoint_find, in a read of its own, and copies the window. Returns ERR_CORRUPT if

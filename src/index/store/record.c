@@ -18,6 +18,7 @@ static void number_set(const struct record_field *f, void *object, uint64_t v)
 {
     char *at = (char *)object + f->offset;
 
+    assert(f->size == 1 || f->size == 4 || f->size == 8);
     /* memcpy with a variable size is a call, which would take longer than the rest. */
     if (f->size == 1)
         *at = (char)v;
@@ -243,15 +244,15 @@ static void print_value(const struct record_field *f, const void *object, const 
 static const struct record_field *find_field(const struct record_field *f, const void **object,
                                              struct text name, bool *ret_there)
 {
-    const struct record_field *left_out = f;
+    const struct record_field *present_from = f; /* rows before it are left out */
 
     for (; f->kind != RECORD_END; f++) {
         size_t len = f->name ? strlen(f->name) : 0;
         if (f->kind == RECORD_IF && !number_get(f, *object))
-            left_out = f + f->rows + 1;
+            present_from = f + f->rows + 1;
         if (f->kind == RECORD_IF || f->kind == RECORD_BITS || !text_starts(name, text_of(f->name)))
             continue;
-        *ret_there = f >= left_out;
+        *ret_there = f >= present_from;
         if (len == name.len)
             return f;
         if (f->kind == RECORD_STRUCT && name.ptr[len] == '.') {

@@ -17,7 +17,7 @@
 
 enum record_kind {
     RECORD_END,
-    RECORD_UINT, /* unsigned or enum; a double as its bits; limited by `max` */
+    RECORD_UINT, /* unsigned or enum of 1, 4 or 8 bytes; a double as its bits; limited by `max` */
     RECORD_BOOL,
     RECORD_INT, /* int64_t; printed as null if it is INT64_MIN */
     RECORD_I128,

@@ -50,7 +50,8 @@ struct plan {
     struct shared *shared;
     struct intern *keys;          /* keys of descriptors */
     VEC(struct handle *) handles; /* handles by key */
-    /* called in the process that performs its operations, after them */
+    /* Drops the reference of the plan. Called by the thread that plans; has to take effect in the
+     * process that performs the operations of the handle, after them. */
     void (*release)(void *arg, struct handle *h);
     void *release_arg;
 };

@@ -10,7 +10,8 @@
  * descriptor of a file are different. */
 struct handle **descriptor_slot(struct plan *p, const struct event *e, const struct call *c,
                                 uint32_t process, const struct path *path);
-/* Returns where the handle that the event opens is stored: by its number in the trace. */
+/* Returns where the handle that the event opens is stored: by its number if it has one that is in
+ * the trace, else by its file. */
 struct handle **descriptor_opened_slot(struct plan *p, const struct event *e, const struct call *c,
                                        uint32_t process, const struct path *path);
 /* Stores a handle (NULL: none), and releases the previous one. */

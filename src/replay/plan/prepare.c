@@ -64,6 +64,7 @@ int prepare_file(struct root *r, struct files *files, struct file *f)
 {
     if (files->options->prepare == REPLAY_NONE || f->map >= 0 || f->first == FIRST_UNKNOWN)
         return 0;
+    /* A rename brings its directory, so there must be none at its new path. */
     if (f->arrives && f->first == FIRST_CREATED)
         return 0;
     int rc = make_parents(r, files, f, f->first == FIRST_NEEDED);

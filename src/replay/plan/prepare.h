@@ -5,8 +5,9 @@
 #include "replay/report/report.h"
 #include "replay/root/root.h"
 
-/* Creates the file with the required size, and the directories above it. Repeated calls only
- * enlarge it. Returns 0 or -errno. */
+/* Creates what has to exist before the trace uses the file: the directories above it and, if the
+ * file was there before the trace, the file with the required size. Repeated calls only enlarge it.
+ * Returns 0 or -errno. */
 int prepare_file(struct root *r, struct files *files, struct file *f);
 /* Creates all files, with a progress bar on a terminal. Files that fail are in the report. Returns
  * -ENOSPC with err if they do not fit; then none was created. */

@@ -14,6 +14,9 @@
 #include <isa-l/crc.h>
 #endif
 
+/* Larger blocks count as this in the mean, so that a huge one does not decide about the next. */
+#define MEAN_TEXT_MAX 65536
+
 /* If blocks have fewer bytes of text than this, starting ISA-L costs more than it gains. A running
  * mean is compared, since pigz and writers that flush put empty blocks between large ones. */
 #define SMALL_BLOCK 6000
@@ -39,7 +42,7 @@ int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine)
     if (engine == TRACE_ENGINE_ISAL && !(f->isal = inflate_isal_new()))
         return -ENOMEM;
     f->z_bit = UINT64_MAX;
-    f->mean_text = 65536;
+    f->mean_text = MEAN_TEXT_MAX;
     f->history = f->window;
     return 0;
 }
@@ -163,8 +166,8 @@ static enum inflate_status run_decoder(struct inflate *f, uint8_t *out, size_t l
         if (st == INFLATE_END) {
             f->bit = input_offset(f->in) * 8 - unused;
             f->z_bit = f->by_isal ? UINT64_MAX : f->bit;
-            f->mean_text +=
-                ((int64_t)(f->block_text < 65536 ? f->block_text : 65536) - f->mean_text) / 4;
+            int64_t text = f->block_text < MEAN_TEXT_MAX ? (int64_t)f->block_text : MEAN_TEXT_MAX;
+            f->mean_text += (text - f->mean_text) / 4;
             return st;
         }
         if ((st == INFLATE_OUTPUT_FULL && f->skip == 0 && *ret_done == len) ||

@@ -56,7 +56,7 @@ int block_parse(const uint8_t *data, size_t len, unsigned bit, struct block *ret
 
 enum inflate_status {
     INFLATE_OUTPUT_FULL, /* `out` is full */
-    INFLATE_NEEDS_INPUT, /* at the current end of the file */
+    INFLATE_NEEDS_INPUT, /* no input left; of inflate_block_read: at the current end of the file */
     INFLATE_END,         /* end of the block */
     INFLATE_FAILED       /* the data are corrupt, or the end of the block is ambiguous */
 };
