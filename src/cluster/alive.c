@@ -14,19 +14,17 @@ static bool is_watched(const struct cluster *c, unsigned rank)
     return rank != c->rank && (rank == 0 || c->rank == 0);
 }
 
-/* Packets that are queued already show the same. */
+/* Returns false without memory. */
 static bool send_alive(struct cluster *c, unsigned to, bool leaves)
 {
+    struct trailer t = {.kind = PACKET_ALIVE, .status = leaves};
     struct buf none = {0};
+    struct packet *p = packets_new(c, &to, 1, &none, t);
 
-    if (c->peers[to].first && !leaves)
-        return true;
-    struct packet *p =
-        packets_new(c, &to, 1, &none, (struct trailer){.kind = PACKET_ALIVE, .status = leaves});
     if (!p)
         return false;
     c->sent[to]++;
-    packet_queue(c, p);
+    packet_send(c, p);
     return true;
 }
 

@@ -7,22 +7,60 @@
 #define RECEIVES_MAX 64
 #define ALONE_BYTES 4000 /* MPI sends up to this size without waiting for the receiver */
 
-static struct packet *new_receive(struct cluster *c, const MPI_Status *status)
+/* Allocates memory for a large packet. Its size has arrived with its announcement. */
+static void receive_size(struct cluster *c, unsigned peer, MPI_Message *message)
 {
+    struct peer *from = &c->peers[peer];
+    int rc =
+        MPI_Mrecv(&from->large_len, sizeof(from->large_len), MPI_BYTE, message, MPI_STATUS_IGNORE);
+
+    mpi_check(c, rc, "MPI_Mrecv");
+    from->large_begun = 0;
+    from->large = malloc(from->large_len);
+    if (!from->large)
+        out_of_memory(c, from->large_len, "a packet");
+    large_advise(from->large, from->large_len);
+}
+
+/* Returns where the bytes of a packet or piece are received. The last piece becomes the packet. */
+static char *receive_memory(struct cluster *c, struct packet *p)
+{
+    struct peer *from = &c->peers[p->peer];
+
+    if (p->tag == TAG_ANY_ORDER || !from->large) {
+        p->bytes = malloc(p->len);
+        if (!p->bytes)
+            out_of_memory(c, p->len, "a packet");
+        large_advise(p->bytes, p->len);
+        return p->bytes;
+    }
+    char *to = from->large + from->large_begun;
+    from->large_begun += p->len;
+    if (p->tag == TAG_IN_ORDER) {
+        p->bytes = from->large;
+        p->len = from->large_len;
+        from->large = NULL;
+    }
+    return to;
+}
+
+static void begin_receive(struct cluster *c, const MPI_Status *status, MPI_Message *message)
+{
+    struct packet *p = calloc(1, sizeof(*p));
     int len = 0;
 
     mpi_check(c, MPI_Get_count(status, MPI_BYTE, &len), "MPI_Get_count");
-    struct packet *p = calloc(1, sizeof(*p));
-    char *bytes = malloc((size_t)len);
-    if (!p || !bytes)
-        out_of_memory(c, (size_t)len, "a packet");
-    large_advise(bytes, (size_t)len);
+    if (!p)
+        out_of_memory(c, sizeof(*p), "a packet");
     p->cluster = c;
     p->peer = (unsigned)status->MPI_SOURCE;
     p->tag = status->MPI_TAG;
-    p->bytes = bytes;
     p->len = (size_t)len;
-    return p;
+    char *to = receive_memory(c, p);
+    mpi_check(c, MPI_Imrecv(to, len, MPI_BYTE, message, &p->mpi), "MPI_Imrecv");
+    *c->receives_end = p;
+    c->receives_end = &p->next;
+    c->receive_count++;
 }
 
 /* Begins to receive the next announced packet, if there is one. MPI_Improbe first checks, then
@@ -37,50 +75,21 @@ static bool receive_next(struct cluster *c)
         int rc = MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->comm, &some, &message, &status);
         mpi_check(c, rc, "MPI_Improbe");
     }
-    if (!some)
-        return false;
-    struct packet *p = new_receive(c, &status);
-    int rc = MPI_Imrecv(p->bytes, (int)p->len, MPI_BYTE, &message, &p->mpi);
-    mpi_check(c, rc, "MPI_Imrecv");
-    *c->receives_end = p;
-    c->receives_end = &p->next;
-    c->receive_count++;
-    return true;
-}
-
-/* Adds a piece to those before it, without a copy if it is the first. */
-static void add_piece(struct buf *pieces, struct packet *p)
-{
-    if (!pieces->data) {
-        *pieces = (struct buf){.data = p->bytes, .len = p->len, .cap = p->len};
-        p->bytes = NULL;
-        return;
-    }
-    buf_append(pieces, p->bytes, p->len);
-    if (pieces->error)
-        out_of_memory(p->cluster, pieces->len + p->len, "a packet");
+    if (some && status.MPI_TAG == TAG_SIZE)
+        receive_size(c, (unsigned)status.MPI_SOURCE, &message);
+    else if (some)
+        begin_receive(c, &status, &message);
+    return some;
 }
 
 static void handle_arrival(struct cluster *c, struct packet *p)
 {
-    struct peer *from = &c->peers[p->peer];
-    struct buf *pieces = &from->pieces;
-
-    from->heard = true;
-    from->silent = 0;
-    if (p->tag == TAG_PIECE) {
-        add_piece(pieces, p);
+    c->peers[p->peer].heard = true;
+    c->peers[p->peer].silent = 0;
+    if (p->tag == TAG_PIECE)
         packet_free(p);
-        return;
-    }
-    if (p->tag == TAG_IN_ORDER && pieces->data) {
-        add_piece(pieces, p);
-        free(p->bytes);
-        p->bytes = pieces->data;
-        p->len = pieces->len;
-        *pieces = (struct buf){0};
-    }
-    packet_deliver(p);
+    else
+        packet_deliver(p);
 }
 
 /* Returns whether the packet has arrived, as have the ordered ones of its sender before it. */

@@ -5,8 +5,18 @@
  * answer, and MPI need not buffer much. */
 #define SENDS_MAX 8
 
+/* Sends the size of a large packet first, so that the receiver needs no copy of pieces. */
 static void send_piece(struct cluster *c, struct packet *p)
 {
+    if (p->len > PIECE_BYTES && !p->announced) {
+        p->announced = true;
+        mpi_check(
+            c,
+            MPI_Isend(&p->len, sizeof(p->len), MPI_BYTE, (int)p->peer, TAG_SIZE, c->comm, &p->mpi),
+            "MPI_Isend");
+        bell_ring_peer(c, p->peer);
+        return;
+    }
     size_t left = p->len - p->sent, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
     bool in_order = p->len > PIECE_BYTES || packet_trailer(p).kind == PACKET_MESSAGE;
     int tag = piece < left ? TAG_PIECE : in_order ? TAG_IN_ORDER : TAG_ANY_ORDER;
@@ -18,21 +28,26 @@ static void send_piece(struct cluster *c, struct packet *p)
     bell_ring_peer(c, p->peer);
 }
 
+void packet_send(struct cluster *c, struct packet *p)
+{
+    c->peers[p->peer].sending++;
+    send_piece(c, p);
+    p->next = NULL;
+    *c->sends_end = p;
+    c->sends_end = &p->next;
+}
+
 static void send_queued(struct cluster *c, struct peer *to)
 {
     while (to->first && to->sending < SENDS_MAX && !to->in_pieces) {
         struct packet *p = to->first;
         to->first = p->next;
-        to->sending++;
         to->in_pieces = p->len > PIECE_BYTES;
-        send_piece(c, p);
-        p->next = NULL;
-        *c->sends_end = p;
-        c->sends_end = &p->next;
+        packet_send(c, p);
     }
 }
 
-void packet_queue(struct cluster *c, struct packet *p)
+static void queue_packet(struct cluster *c, struct packet *p)
 {
     struct peer *to = &c->peers[p->peer];
 
@@ -57,7 +72,7 @@ static bool queue_outbox(struct cluster *c)
         if (p->peer == c->rank)
             packet_deliver(p);
         else
-            packet_queue(c, p);
+            queue_packet(c, p);
     }
     return any;
 }

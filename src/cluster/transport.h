@@ -2,7 +2,7 @@
  *
  * A packet is a message, a request or an answer: its bytes, and a trailer after them. (A trailer,
  * as the answer that a handler has written then needs no copy.) Packets up to PIECE_BYTES are one
- * MPI message; larger ones are several, in order.
+ * MPI message; larger ones are several, in order: their size, then pieces.
  *
  * A packet belongs to one owner at a time: the outbox, a peer's queue, the list of sends or
  * receives, a job of a pool, or a request.
@@ -15,7 +15,9 @@
 #include <mpi.h>
 #include <pthread.h>
 
-#define PIECE_BYTES ((size_t)256 << 20) /* a count of MPI is an int */
+/* Far below the limit of MPI's counts (int), because the MPI thread may stay in a call of MPI until a
+ * whole piece is copied. */
+#define PIECE_BYTES ((size_t)16 << 20)
 
 enum packet_kind { PACKET_MESSAGE, PACKET_REQUEST, PACKET_ANSWER, PACKET_ALIVE };
 
@@ -23,6 +25,7 @@ enum packet_kind { PACKET_MESSAGE, PACKET_REQUEST, PACKET_ANSWER, PACKET_ALIVE }
 enum packet_tag {
     TAG_ANY_ORDER = 1, /* a whole request or answer */
     TAG_IN_ORDER,      /* a whole message, or the last piece of a large packet */
+    TAG_SIZE,          /* the length of a large packet (size_t), whose pieces follow */
     TAG_PIECE,         /* a piece; more follow */
 };
 
@@ -45,17 +48,20 @@ struct packet {
     unsigned *uses; /* number of packets that share the bytes; NULL: one */
     size_t len;     /* with the trailer */
     size_t sent;    /* bytes up to the end of the piece that is being sent */
+    bool announced; /* TAG_SIZE has been sent */
 };
 
 /* The state of another rank; used by the MPI thread only. */
 struct peer {
     struct packet *first, *last; /* queue of packets to be sent */
     unsigned sending;            /* number of packets that are being sent */
-    bool in_pieces;              /* the last of these is large: no other is sent beside it */
-    unsigned blocked_round;      /* last round of receives in which an ordered packet was missing */
-    struct buf pieces;           /* received pieces of a large packet */
-    bool heard, leaves;          /* a packet has arrived; it sends no more PACKET_ALIVE */
-    unsigned silent;             /* seconds since the last packet arrived */
+    /* the last of these is large: no other is sent beside it, except PACKET_ALIVE */
+    bool in_pieces;
+    unsigned blocked_round; /* last round of receives in which an ordered packet was missing */
+    char *large;            /* memory for a large packet whose pieces arrive; NULL: none */
+    size_t large_len, large_begun; /* its bytes; those of pieces whose receive has begun */
+    bool heard, leaves;            /* a packet has arrived; it sends no more PACKET_ALIVE */
+    unsigned silent;               /* seconds since the last packet arrived */
 };
 
 struct cluster {
@@ -84,7 +90,7 @@ struct cluster {
     uint64_t *sent, received; /* messages and PACKET_ALIVE: number to each rank, and from all */
     int64_t active_ns;        /* time of the last event */
     int64_t alive_ns;         /* time of the last PACKET_ALIVE */
-    bool has_left;            /* the last PACKET_ALIVE has been queued */
+    bool has_left;            /* the last PACKET_ALIVE has been sent */
 };
 
 /* ---- fail.c ---------------------------------------------------------------------------------- */
@@ -147,7 +153,8 @@ void request_answered(struct packet *p); /* frees the packet */
 /* ---- deliver.c, send.c, receive.c: the MPI thread -------------------------------------------- */
 
 void packet_deliver(struct packet *p); /* a received one, which becomes owned by its handler */
-void packet_queue(struct cluster *c, struct packet *p); /* to be sent; owned by the queue */
+/* Sends a packet, which becomes owned by the list of sends, before those that are queued. */
+void packet_send(struct cluster *c, struct packet *p);
 /* Each step returns whether something happened. */
 bool sends_step(struct cluster *c);
 bool receives_step(struct cluster *c);
