@@ -779,6 +779,48 @@ static void shares(void)
     world_end();
 }
 
+static uint32_t chunks_of_first(struct index *ix)
+{
+    struct snapshot *s = index_snapshot(ix);
+    uint32_t count = snapshot_file_count(s) ? snapshot_file(s, 0)->chunk_count : 0;
+
+    snapshot_release(s);
+    return count;
+}
+
+/* What is written to a file while it is read is not part of its size yet. */
+static void grows_while_read(void)
+{
+    struct buf b = {0};
+    struct stop_behind stop;
+    struct index_progress p;
+    struct index *ix;
+
+    world();
+    put_events(&b, 0, 2000, 7);
+    write_file("a.pfw", "w", b.data, b.len);
+    ix = open_with(stopping_behind(&stop, 1));
+    offer(ix, "a.pfw");
+    sem_wait(&stop.reached);
+    for (int i = 0; i < 5; i++)
+        write_file("a.pfw", "a", b.data, b.len);
+    stop.chunks = (unsigned)(b.len * 4 / 65536);
+    sem_post(&stop.go);
+    sem_wait(&stop.reached);
+    while ((uint64_t)chunks_of_first(ix) * 65536 < b.len * 2)
+        rest();
+    index_progress(ix, &p);
+    CHECK_INT(p.files_pending, 1);
+    CHECK_INT(p.bytes, b.len);
+    CHECK_INT(p.bytes_done, b.len);
+    sem_post(&stop.go);
+    index_close(ix);
+    sem_destroy(&stop.reached);
+    sem_destroy(&stop.go);
+    buf_done(&b);
+    world_end();
+}
+
 static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"odd_files", odd_files},
                                           {"many_small_files", many_small_files},
@@ -795,5 +837,6 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"filter_knows_other", filter_knows_other},
                                           {"names_lost", names_lost},
                                           {"shares", shares},
+                                          {"grows_while_read", grows_while_read},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
