@@ -564,6 +564,28 @@ static void units(void)
     world_end();
 }
 
+/* A start and a duration that do not fit 64 bits of nanoseconds, although their sum does. */
+static void long_durations(void)
+{
+    static const char lines[] = "{\"name\":\"a\",\"cat\":\"c\",\"pid\":7,\"tid\":7,\"ph\":\"X\","
+                                "\"ts\":-9000000000000000,\"dur\":15000000000000000}\n";
+    struct snapshot *s;
+    struct index *ix;
+
+    world();
+    write_file("a.pfw", "w", lines, sizeof lines - 1);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    const struct index_file *f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    CHECK_INT(f->counts.events, 1);
+    CHECK_INT(f->counts.bad_dur, 0);
+    CHECK(f->min_ts == (__int128)-9000000000000000 * 1000);
+    CHECK(f->max_te == (__int128)6000000000000000 * 1000);
+    snapshot_release(s);
+    index_close(ix);
+    world_end();
+}
+
 static void text_of_rows(void)
 {
     struct buf b = {0};
@@ -832,6 +854,7 @@ static const struct check_test tests[] = {{"known_numbers", known_numbers},
                                           {"settles", settles},
                                           {"goes_on", goes_on},
                                           {"units", units},
+                                          {"long_durations", long_durations},
                                           {"text_of_rows", text_of_rows},
                                           {"duplicates", duplicates},
                                           {"filter_knows_other", filter_knows_other},
