@@ -142,9 +142,12 @@ int output_finish(struct output *o, struct err *err)
 {
     int rc = o->compressor ? finish_compressed(o, err) : 0;
 
-    if (rc == 0 && close(o->fd) < 0)
-        rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
-    o->fd = rc ? o->fd : -1;
+    if (rc == 0) {
+        int fd = o->fd;
+        o->fd = -1; /* close releases the number even if it fails */
+        if (close(fd) < 0)
+            rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
+    }
     if (rc == 0 && o->part && rename(o->part, o->path) < 0)
         rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
     if (rc == 0) {
