@@ -61,11 +61,12 @@ static int choose_names(struct output *o, const char *path, bool gzip)
 
 static int open_file(struct output *o, struct err *err)
 {
+    bool standard = strcmp(o->path, "-") == 0;
     struct stat st;
 
-    if (stat(o->path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (!standard && stat(o->path, &st) == 0 && S_ISDIR(st.st_mode))
         return err_set(err, -EISDIR, "%s is a directory", o->path);
-    if (strcmp(o->path, "-") == 0)
+    if (standard)
         o->fd = dup(STDOUT_FILENO);
     else if (o->part)
         o->fd = open(o->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
