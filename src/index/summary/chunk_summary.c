@@ -231,12 +231,10 @@ static int read_lanes(struct chunk_summary *s, uint32_t first, uint32_t n)
 
     for (struct lane *l = s->lanes; l < &s->ph && rc == 0; l++)
         rc = lane_read(s, l, first, n);
-    /* If every row has a dur, ph is not needed. */
-    if (rc == 0 && !(s->dur.present && s->dur.all))
-        rc = lane_read(s, &s->ph, first, n);
-    if (rc == 0 && !s->dur.all)
-        rc = lane_read(s, &s->bad_dur, first, n);
-    return rc;
+    if (rc || s->dur.all) /* if every row has a dur, the last two are not needed */
+        return rc;
+    rc = lane_read(s, &s->ph, first, n);
+    return rc ? rc : lane_read(s, &s->bad_dur, first, n);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
