@@ -75,7 +75,7 @@ static int index_of(int c)
     return -1;
 }
 
-/* While getopt is inside a group of letters such as -nz, argv[optind - 1] is an earlier argument. */
+/* Inside a group of letters such as -nz, argv[optind - 1] is an earlier argument. */
 static int refuse_option(int given, char **argv, struct err *err)
 {
     const char letter[] = {'-', (char)optopt, '\0'};

@@ -160,7 +160,7 @@ static int parse_directory(const struct batch_tool *tool, int argc, char **argv,
     return 0;
 }
 
-/* While getopt is inside a group of letters such as -vz, argv[optind - 1] is an earlier argument. */
+/* Inside a group of letters such as -vz, argv[optind - 1] is an earlier argument. */
 static int refuse_option(int given, char **argv, struct err *err)
 {
     const char letter[] = {'-', (char)optopt, '\0'};

@@ -223,7 +223,7 @@ static bool has_value(enum kind kind)
            kind == MAP || kind == PREPARE || kind == FORMAT;
 }
 
-/* While getopt is inside a group of letters such as -zh, argv[optind - 1] is an earlier argument. */
+/* Inside a group of letters such as -zh, argv[optind - 1] is an earlier argument. */
 _Noreturn static void refuse_option(int given, char **argv)
 {
     const char letter[] = {'-', (char)optopt, '\0'};

@@ -16,7 +16,8 @@
  *            (texts.c). Callers that count values detect missing keys.
  * Limit:     with map_max, the file stays within it. A part is reserved for batches that free
  *            space: a deletion also needs pages, and frees others only after the commit.
- * Caveats:   keys are at most KV_KEY_BYTES long, numbers in them big-endian, so that byte order is sort order.
+ * Caveats:   keys are at most KV_KEY_BYTES long, numbers in them big-endian, so that byte order is
+ *            sort order.
  */
 #ifndef DFTRACERD_INDEX_STORE_KV_H
 #define DFTRACERD_INDEX_STORE_KV_H
