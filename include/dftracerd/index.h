@@ -129,9 +129,10 @@ bool index_store_stat(const struct index *ix, struct index_store *ret);
 
 /* Reports that a file exists: `name` as answers print it (root-relative or label/...), `path` to
  * open. Compares the file with the catalog (inode, size, mtime, ctime; then hashes of head and
- * tail), and queues it if it is new or has changed. Cheap. */
+ * tail), and queues it if it is new or has changed. Cheap. Returns 0, -ENOMEM or -EROFS. */
 int index_offer(struct index *ix, const char *name, const char *path);
-/* Reports that a file is gone. It becomes INDEX_MISSING, and is purged later. */
+/* Reports that a file is gone. It becomes INDEX_MISSING, and is purged later. Returns 0,
+ * ERR_NOT_FOUND (also for members of archives) or -ENOMEM. */
 int index_forget(struct index *ix, const char *name);
 /* Reports all directories that cannot be read now, by name (copied; "": all there is). Missing
  * files below them are not purged, and snapshots report that there may be more files. A change of
@@ -165,8 +166,8 @@ struct index_file_options {
  * or -EROFS on failure. */
 int index_rebuild(struct index *ix, const char *name, const struct index_file_options *options);
 /* Requests that a file is indexed (index_options.on_demand). Does nothing if it was requested
- * before or has been indexed once, also by an earlier process. Cheap. Returns 0 or ERR_NOT_FOUND.
- * */
+ * before or has been indexed once, also by an earlier process. Cheap. Returns 0, ERR_NOT_FOUND or
+ * -EROFS. */
 int index_request_file(struct index *ix, const char *name);
 /* Returns whether the file is pending and no request has selected it. */
 bool index_is_unrequested(struct index *ix, const char *name);

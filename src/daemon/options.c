@@ -75,6 +75,16 @@ static int index_of(int c)
     return -1;
 }
 
+/* Inside a group of letters such as -nz, argv[optind - 1] is an earlier argument. */
+static int refuse_option(int given, char **argv, struct err *err)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+    const char *name = optopt > 0 && optopt < WITHOUT_EFFECT ? letter : argv[optind - 1];
+
+    return err_set(err, -EINVAL, given == ':' ? "%s requires an argument" : "unknown option %s",
+                   name);
+}
+
 static int read_line_options(const struct options *o, int argc, char **argv, struct given *g,
                              struct err *err)
 {
@@ -88,8 +98,7 @@ static int read_line_options(const struct options *o, int argc, char **argv, str
             continue;
         int i = c == '?' || c == ':' ? -1 : index_of(c);
         if (i < 0)
-            return err_set(err, -EINVAL, c == ':' ? "%s requires an argument" : "unknown option %s",
-                           argv[optind - 1]);
+            return refuse_option(c, argv, err);
         if (g->count == GIVEN_MAX)
             return err_set(err, -E2BIG, "too many options");
         g->items[g->count].option = (size_t)i;

@@ -206,7 +206,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
     if (f->state == INDEX_PENDING || f->state == INDEX_INDEXING || e->rebuild || e->no_memory ||
         (f->state == INDEX_READY && (e->queued || e->run))) { /* it seems to have changed */
         p->files_pending++;
-        p->bytes_done += e->view->consumed;
+        p->bytes_done += index_file_bytes_done(f);
         if (e->no_memory)
             p->store_error = -ENOMEM;
         return;
@@ -219,6 +219,7 @@ void files_add_progress(const struct index *ix, struct index_progress *p, const 
         p->files_ready++;
 }
 
+/* A file that is written to while it is read has more bytes than the size that is known of it. */
 uint64_t index_file_bytes_done(const struct index_file *file)
 {
     uint64_t done = view_of_file(file)->consumed;

@@ -110,14 +110,13 @@ int mirror_known_files(struct index *ix, struct rec *request, struct buf *answer
     return rc ? rc : request->bad ? ERR_CORRUPT : answer->error;
 }
 
-/* Decodes the views of a snapshot. *views receives references. */
-static int decode_views(struct index *ix, struct rec *in, const struct view_list *k,
+/* Decodes up to `count` views of a snapshot. *views receives references. */
+static int decode_views(struct index *ix, struct rec *in, const struct view_list *k, uint64_t count,
                         struct view **views, uint32_t *ret_count)
 {
-    uint64_t count = rec_choice(in, UINT32_MAX);
-    int rc = 0;
+    int rc = in->bad ? ERR_CORRUPT : 0;
 
-    for (uint32_t i = 0; i < count && rc == 0; i++) {
+    for (uint64_t i = 0; i < count && rc == 0; i++) {
         uint64_t serial = rec_u(in);
         struct view *old = serial ? find_view(k, serial) : NULL;
         views[i] = old ? view_ref(old) : NULL;
@@ -143,25 +142,24 @@ int mirror_add_snapshot(struct index *ix, struct rec *request)
     struct mirror *m = ix->mirror;
     struct view **views = NULL;
     struct view_list k = {0};
-    uint32_t taken = 0;
+    uint32_t decoded = 0;
 
     pthread_mutex_lock(&m->lock);
     request->ids = ranks_ids(ix->ranks, 0);
     int rc = ranks_decode_texts(ix->ranks, 0, ix->texts, request);
     uint64_t serial = rec_u(request), generation = rec_u(request);
     m->home = (uint16_t)rec_u(request);
-    struct rec at = *request;
-    uint64_t count = rec_count(&at, 1);
+    uint64_t count = rec_count(request, 1);
     views = malloc((count + 1) * sizeof *views);
     rc = rc ? rc : views ? collect_views(m, &k) : -ENOMEM;
-    rc = rc ? rc : decode_views(ix, request, &k, views, &taken);
-    struct snapshot *s = rc ? NULL : snapshot_of_views(ix, generation, views, taken);
+    rc = rc ? rc : decode_views(ix, request, &k, count, views, &decoded);
+    struct snapshot *s = rc ? NULL : snapshot_of_views(ix, generation, views, decoded);
     if (s) {
         s->serial = serial;
         keep_snapshot(m, s);
     }
     rc = rc ? rc : s ? 0 : -ENOMEM;
-    for (uint32_t i = 0; i < taken; i++)
+    for (uint32_t i = 0; i < decoded; i++)
         view_release(views[i]);
     pthread_mutex_unlock(&m->lock);
     free(views);

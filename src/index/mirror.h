@@ -15,12 +15,13 @@
 
 struct mirror *mirror_new(void);    /* *new* or NULL */
 void mirror_free(struct mirror *m); /* NULL-safe */
-/* Answer requests on the other rank. Return -ESRCH if the snapshot is unknown, otherwise the result
- * of index_on_request. */
+/* Returns the result of the handler (index_on_request), which receives NULL for an unknown
+ * snapshot; -ESRCH if there is no handler. */
 int mirror_answer(struct index *ix, struct rec *request, struct buf *answer);
 /* Writes a byte for each file of a snapshot: 1 if this rank has it. */
 int mirror_known_files(struct index *ix, struct rec *request, struct buf *answer);
-/* Adds a snapshot, with the files that this rank lacks. */
+/* Adds a snapshot, with the files that this rank lacks. Returns 0, -ESRCH if another file is
+ * unknown, ERR_CORRUPT or -ENOMEM. */
 int mirror_add_snapshot(struct index *ix, struct rec *request);
 
 #endif

@@ -227,11 +227,13 @@ static int load_all(struct index *ix, struct kv_read *r, struct err *err)
 
     if (rc == -ENOENT)
         return rc;
-    if (rc)
+    if (rc == ERR_CORRUPT)
         return err_set(
             err, rc,
             "%s has a different schema: it was written by another version or with other options",
             ix->path);
+    if (rc)
+        return err_set(err, rc, "%s: cannot read the schema: %s", ix->path, err_text(rc));
     rc = texts_load(ix->texts, r);
     if (rc == ERR_MEMORY_LIMIT)
         return err_set(err, rc, "%s: the string table is too large for the memory limit of %s",
@@ -322,9 +324,10 @@ static int open_tables(struct index *ix, struct err *err)
         return write_schema(ix, err);
     if (rc == -ENOENT)
         return err_set(err, -ENOENT, "%s contains no index", ix->path);
-    if (rc == 0 && !ix->read_only && clean_up(ix) < 0)
-        rc = err_set(err, ERR_CORRUPT, "%s: cannot remove outdated data", ix->path);
-    return rc;
+    if (rc || ix->read_only)
+        return rc;
+    rc = clean_up(ix);
+    return rc ? err_set(err, rc, "%s: cannot remove outdated data: %s", ix->path, err_text(rc)) : 0;
 }
 
 static int new_state(struct index *ix)

@@ -160,6 +160,16 @@ static int parse_directory(const struct batch_tool *tool, int argc, char **argv,
     return 0;
 }
 
+/* Inside a group of letters such as -vz, argv[optind - 1] is an earlier argument. */
+static int refuse_option(int given, char **argv, struct err *err)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+    const char *name = optopt > 0 && optopt < ROW_BASE ? letter : argv[optind - 1];
+
+    return err_set(err, -EINVAL, given == ':' ? "%s requires an argument" : "unknown option %s",
+                   name);
+}
+
 int batch_parse(const struct batch_tool *tool, int argc, char **argv, struct batch_settings *ret,
                 struct err *err)
 {
@@ -172,12 +182,7 @@ int batch_parse(const struct batch_tool *tool, int argc, char **argv, struct bat
     while (rc == 0 && (given = getopt_long(argc, argv, table.letters, table.options, NULL)) != -1) {
         const struct row *row =
             given == ':' || given == '?' ? NULL : find_row(given, tool->program);
-        if (row)
-            rc = set_option(row, optarg, ret, err);
-        else
-            rc = err_set(err, -EINVAL,
-                         given == ':' ? "%s requires an argument" : "unknown option %s",
-                         argv[optind - 1]);
+        rc = row ? set_option(row, optarg, ret, err) : refuse_option(given, argv, err);
     }
     return rc < 0 ? rc : parse_directory(tool, argc, argv, ret, err);
 }

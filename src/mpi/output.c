@@ -61,11 +61,12 @@ static int choose_names(struct output *o, const char *path, bool gzip)
 
 static int open_file(struct output *o, struct err *err)
 {
+    bool standard = strcmp(o->path, "-") == 0;
     struct stat st;
 
-    if (stat(o->path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (!standard && stat(o->path, &st) == 0 && S_ISDIR(st.st_mode))
         return err_set(err, -EISDIR, "%s is a directory", o->path);
-    if (strcmp(o->path, "-") == 0)
+    if (standard)
         o->fd = dup(STDOUT_FILENO);
     else if (o->part)
         o->fd = open(o->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -142,9 +143,12 @@ int output_finish(struct output *o, struct err *err)
 {
     int rc = o->compressor ? finish_compressed(o, err) : 0;
 
-    if (rc == 0 && close(o->fd) < 0)
-        rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
-    o->fd = rc ? o->fd : -1;
+    if (rc == 0) {
+        int fd = o->fd;
+        o->fd = -1; /* close releases the number even if it fails */
+        if (close(fd) < 0)
+            rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
+    }
     if (rc == 0 && o->part && rename(o->part, o->path) < 0)
         rc = err_set(err, -errno, "cannot write %s: %s", o->path, strerror(errno));
     if (rc == 0) {

@@ -10,7 +10,7 @@
 
 struct output;
 /* Opens an output file. `path`: "-" is standard output; .gz is appended to the name of a compressed
- * file. A device is written directly. *new*; returns -errno with the reason, or -ENOMEM. */
+ * file. A device or FIFO is written directly. *new*; returns -errno with the reason, or -ENOMEM. */
 int output_open(const char *path, bool gzip, unsigned threads, struct err *err,
                 struct output **ret);
 int output_write(struct output *o, struct text bytes, struct err *err);

@@ -223,6 +223,15 @@ static bool has_value(enum kind kind)
            kind == MAP || kind == PREPARE || kind == FORMAT;
 }
 
+/* Inside a group of letters such as -zh, argv[optind - 1] is an earlier argument. */
+_Noreturn static void refuse_option(int given, char **argv)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+
+    die(given == ':' ? "%s requires an argument" : "unknown option %s",
+        optopt > 0 ? letter : argv[optind - 1]);
+}
+
 static void parse_options(struct command *c, int argc, char **argv)
 {
     struct option options[ROWS + 1] = {{0}};
@@ -236,7 +245,7 @@ static void parse_options(struct command *c, int argc, char **argv)
             exit(0);
         }
         if (given != 0)
-            die(given == ':' ? "%s requires an argument" : "unknown option %s", argv[optind - 1]);
+            refuse_option(given, argv);
         set_option(c, &rows[at], optarg);
     }
     if (optind < argc)

@@ -25,8 +25,8 @@ int archive_list_add(struct archive_list *l, const struct trace_tar_member *m);
 int archive_list_append(struct archive_list *to, const struct archive_list *from);
 void archive_list_done(struct archive_list *l);
 /* Decides which members are files, after the archive has been read. The view has the name of the
- * archive and receives the list. `l` NULL: the archive was not read to its end. Returns 0 or
- * -ENOMEM. */
+ * archive and receives the list. `l` NULL: the archive was not read to its end.
+ * `text_bytes`: length of its text; `finished`: more cannot follow. Returns 0 or -ENOMEM. */
 int archive_list_finish(struct view *v, const struct archive_list *l, uint64_t text_bytes,
                         bool finished);
 

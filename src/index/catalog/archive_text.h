@@ -8,9 +8,8 @@
 
 #include "index/catalog/view.h"
 
-/* Opens a member as a source of bytes, like a file. `fd` is the archive. `archive` may be NULL:
- * then its text is read from the start. *new*; the arguments are borrowed until the source is
- * closed. */
+/* Opens a member as a source of bytes, like a file. `fd` is the archive, through whose checkpoints
+ * its text is read. *new*; `fd` and `archive` are borrowed until the source is closed. */
 int archive_source(struct index *ix, int fd, const struct view *archive,
                    const struct member_place *m, struct trace_source **ret);
 

@@ -1,6 +1,6 @@
 /* names.h - metadata records of files: the values of table `name`, and the ids of their lines.
  *
- * Used by:   catalog, ingest. Threads: lines_*: any; the rest is pure.
+ * Used by:   catalog, ingest. Threads: any; lines_done after the others.
  */
 #ifndef DFTRACERD_INDEX_CATALOG_NAMES_H
 #define DFTRACERD_INDEX_CATALOG_NAMES_H
@@ -22,10 +22,10 @@ struct line_range {
  * given. *ret_first is INDEX_NO_TEXT if no ids are left. Returns 0 or -ENOMEM. */
 int lines_register(struct index *ix, const struct line_range *chunk, uint32_t *ret_first);
 void lines_done(struct index *ix);
-/* Encodes and decodes a value of table `name`. */
+/* Encodes and decodes a value of table `name`. `ret`, or the last two, may be NULL. */
 int names_encode(struct index *ix, const struct part *p, struct buf *out);
 int names_decode(struct index *ix, struct rec value, struct index_name **ret, uint32_t *ret_count,
-                 struct text **ret_lines, char **ret_bytes); /* the last two may be NULL */
+                 struct text **ret_lines, char **ret_bytes);
 /* Translates a value of another rank, which contains text ids of that rank. The part receives its
  * names. Returns 0, ERR_CORRUPT or -ENOMEM. */
 int names_translate(struct index *ix, struct rec value, struct part *p, struct buf *ret);

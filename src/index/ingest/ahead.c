@@ -140,7 +140,8 @@ static struct trace_piece *piece_take(struct trace_ahead *base, uint64_t bit)
     }
     if (s && s->bit != bit)
         s = NULL;
-    /* The thread that fills it never waits, and does the work that the reader would have to do. */
+    /* The thread that fills it never waits for the reader, and does the work that the reader would
+     * have to do. */
     while (s && !s->done)
         pthread_cond_wait(&in->ahead_cond, &in->lock);
     if (s) {

@@ -1,7 +1,7 @@
 /* full.c - the store cannot grow (index_options.map_max, or there is no address space): runs in
- * progress are aborted, readers wait, and the chunks of missing files are deleted at once, not
- * after ten minutes. Reading resumes after what is stored when that has freed space, when the map
- * may grow again, or after a while.
+ * progress are aborted, readers wait, and the chunks of missing files are deleted at once, not only
+ * after index_options.purge_ms. Reading resumes after what is stored when that has freed space,
+ * when the map may grow again, or after a while.
  *
  * The batch is dropped, rather than kept until it fits, because of files that are too large
  * themselves: their chunks are in the store already, their run has ended, so they can be purged

@@ -2,8 +2,9 @@
  *
  *   readers --- chunk text ---> workers --- columns ---> writer --- commit, new views
  *
- * Credits limit the bytes in flight: a reader takes them before it reads a chunk, the writer
- * returns them when the chunk is in its batch, which has a limit of its own. Chunks of a file get
+ * Credits limit the bytes in flight: a reader takes them before it reads a chunk, a worker returns
+ * those of its text, and the writer the rest when the chunk is in its batch, which has a limit of
+ * its own. Chunks of a file get
  * credits in text order, so the writer, which applies them in that order, always receives the one
  * it waits for.
  */

@@ -6,7 +6,7 @@
  *   found.c   opens the text; checkpoints and damage
  *   walk.c    walks archives
  *
- * Used by:   these files, and file.c. Threads: a reader belongs to its thread.
+ * Used by:   these files, file.c, and orders (order.h). Threads: a reader belongs to its thread.
  */
 #ifndef DFTRACERD_INDEX_INGEST_READ_H
 #define DFTRACERD_INDEX_INGEST_READ_H

@@ -16,14 +16,15 @@
  *            (texts.c). Callers that count values detect missing keys.
  * Limit:     with map_max, the file stays within it. A part is reserved for batches that free
  *            space: a deletion also needs pages, and frees others only after the commit.
- * Caveats:   keys are at most KV_KEY_MAX bytes, big-endian, so that byte order is sort order.
+ * Caveats:   keys are at most KV_KEY_BYTES long, numbers in them big-endian, so that byte order is
+ *            sort order.
  */
 #ifndef DFTRACERD_INDEX_STORE_KV_H
 #define DFTRACERD_INDEX_STORE_KV_H
 
 #include "dftracerd/base.h"
 
-#define KV_KEY_MAX 511
+#define KV_KEY_BYTES 40  /* LMDB allows 511 */
 #define KV_CHUNK_HEAD 56 /* only these bytes of a chunk are checked here */
 
 enum kv_table {
@@ -43,9 +44,9 @@ const char *kv_table_name(enum kv_table t);
 
 struct kv_key {
     uint16_t len;
-    uint8_t data[40];
+    uint8_t data[KV_KEY_BYTES];
 };
-/* Append to a key. */
+/* Append to a key. Bytes beyond KV_KEY_BYTES are left out. */
 void kv_key_u8(struct kv_key *k, uint8_t v);
 void kv_key_u32(struct kv_key *k, uint32_t v);
 void kv_key_u64(struct kv_key *k, uint64_t v);
@@ -90,6 +91,7 @@ bool kv_stat(struct kv *kv, struct kv_stat *ret);
 struct kv_batch;
 struct kv_batch *kv_batch_new(void); /* *new* or NULL */
 void kv_batch_free(struct kv_batch *b);
+/* Returns about the bytes that the operations take in the pages of LMDB. */
 size_t kv_batch_bytes(const struct kv_batch *b);
 bool kv_batch_is_empty(const struct kv_batch *b);
 void kv_put(struct kv_batch *b, enum kv_table t, const struct kv_key *key, const void *data,
@@ -107,7 +109,7 @@ void kv_batch_clear(struct kv_batch *b);
 /* Removes operations from the batch whose key has `prefix` after its first `skip` bytes. */
 void kv_batch_forget(struct kv_batch *b, enum kv_table t, size_t skip, const struct kv_key *prefix);
 /* Applies all operations in order, durably. Returns 0 (the batch is then empty), ERR_STORE_FULL,
- * ERR_ADDRESS_SPACE, -ENOSPC, -EIO, -ENOMEM or ERR_STORE. */
+ * ERR_ADDRESS_SPACE, ERR_CORRUPT (inconsistent pages), -ENOSPC, -EIO, -ENOMEM or ERR_STORE. */
 int kv_commit(struct kv *kv, struct kv_batch *b);
 /* Like kv_commit, for a batch that deletes more than it adds: it may use the reserved part of the
  * file. What it frees can be used by the second commit after it: the last state but one stays

@@ -14,7 +14,7 @@ struct op {
 };
 struct kv_batch {
     VEC(struct op) ops;
-    size_t bytes; /* of keys and values; see kv_batch_bytes */
+    size_t bytes; /* see kv_batch_bytes */
     int error;    /* the first one, sticky */
 };
 

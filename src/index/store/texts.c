@@ -369,10 +369,15 @@ void texts_lost(struct texts *t)
     t->flushed_sum = t->committed_sum;
 }
 
-/* Returns whether the table was filled by a process that could use more memory. */
-static bool exceeds_limit(const struct texts *t)
+/* Returns why texts_add returned another id than that of the store. Beyond the limit, the table was
+ * filled by a process that could use more memory. */
+static int add_error(const struct texts *t, struct text text, uint32_t id)
 {
-    return t->stored_max < TEXTS_STORED_BYTES && t->stored_bytes >= t->stored_max - BLOCK;
+    if (id != INDEX_NO_TEXT || texts_count(t) >= TEXTS_STORED)
+        return ERR_CORRUPT;
+    if (t->stored_bytes + text_cost(t, text) <= t->stored_max)
+        return -ENOMEM;
+    return t->stored_max < TEXTS_STORED_BYTES ? ERR_MEMORY_LIMIT : ERR_CORRUPT;
 }
 
 int texts_load(struct texts *t, struct kv_read *r)
@@ -390,8 +395,9 @@ int texts_load(struct texts *t, struct kv_read *r)
             c.error = ERR_CORRUPT;
             break;
         }
-        if (texts_add(t, c.value) != next) {
-            c.error = exceeds_limit(t) ? ERR_MEMORY_LIMIT : ERR_CORRUPT;
+        uint32_t id = texts_add(t, c.value);
+        if (id != next) {
+            c.error = add_error(t, c.value, id);
             break;
         }
         t->flushed_sum += text_sum(c.value, next++);

@@ -231,12 +231,10 @@ static int read_lanes(struct chunk_summary *s, uint32_t first, uint32_t n)
 
     for (struct lane *l = s->lanes; l < &s->ph && rc == 0; l++)
         rc = lane_read(s, l, first, n);
-    /* If every row has a dur, ph is not needed. */
-    if (rc == 0 && !(s->dur.present && s->dur.all))
-        rc = lane_read(s, &s->ph, first, n);
-    if (rc == 0 && !s->dur.all)
-        rc = lane_read(s, &s->bad_dur, first, n);
-    return rc;
+    if (rc || s->dur.all) /* if every row has a dur, the last two are not needed */
+        return rc;
+    rc = lane_read(s, &s->ph, first, n);
+    return rc ? rc : lane_read(s, &s->bad_dur, first, n);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -411,20 +409,22 @@ static int end_span(struct chunk_summary *s)
     return rc;
 }
 
-/* Returns whether all times, and their ends, fit in 64 bits of nanoseconds. */
+/* Returns whether all times, durations and ends fit in 64 bits of nanoseconds. */
 static bool times_fit(const struct chunk_summary *s)
 {
     const struct column *ts = &s->ts.col, *dur = &s->dur.col;
+    __int128 shortest = 0, longest = 0;
 
     if (!s->ts.present || ts->nulls == ts->rows)
         return true;
     __int128 low = (__int128)ts->min * s->ts_scale;
     __int128 high = (__int128)ts->max * s->ts_scale;
     if (s->dur.present && dur->nulls < dur->rows) {
-        low += (__int128)(dur->min < 0 ? dur->min : 0) * s->dur_scale;
-        high += (__int128)(dur->max > 0 ? dur->max : 0) * s->dur_scale;
+        shortest = (__int128)(dur->min < 0 ? dur->min : 0) * s->dur_scale;
+        longest = (__int128)(dur->max > 0 ? dur->max : 0) * s->dur_scale;
     }
-    return low >= INT64_MIN && high <= INT64_MAX;
+    return shortest >= INT64_MIN && low + shortest >= INT64_MIN && longest <= INT64_MAX &&
+           high + longest <= INT64_MAX;
 }
 
 static int add_rows(struct chunk_summary *s)

@@ -66,6 +66,10 @@ static void refuses(void)
     CHECK(strstr(err.text, "--nothing"));
     CHECK_INT(PARSE("-d"), -EINVAL);
     CHECK(strstr(err.text, "-d requires an argument"));
+    CHECK_INT(PARSE("-nd"), -EINVAL);
+    CHECK(strstr(err.text, "-d requires an argument"));
+    CHECK_INT(PARSE("-nzV"), -EINVAL);
+    CHECK(strstr(err.text, "unknown option -z"));
     CHECK_INT(PARSE("word"), -EINVAL);
     CHECK_INT(PARSE("-p", "65536"), -EINVAL);
     CHECK_STR(err.param, "port");

@@ -186,9 +186,75 @@ static void short_of_descriptors(void)
     world_end();
 }
 
+static uint32_t chunks_of_first(struct index *ix)
+{
+    struct snapshot *s = index_snapshot(ix);
+    uint32_t count = snapshot_file_count(s) ? snapshot_file(s, 0)->chunk_count : 0;
+
+    snapshot_release(s);
+    return count;
+}
+
+/* What is written to a file while it is read is not part of its size yet. */
+static void grows_while_read(void)
+{
+    struct buf b = {0};
+    struct stop_behind stop;
+    struct index_progress p;
+    struct index *ix;
+
+    world();
+    put_events(&b, 0, 2000, 7);
+    write_file("a.pfw", "w", b.data, b.len);
+    ix = open_with(stopping_behind(&stop, 1));
+    offer(ix, "a.pfw");
+    sem_wait(&stop.reached);
+    for (int i = 0; i < 5; i++)
+        write_file("a.pfw", "a", b.data, b.len);
+    stop.chunks = (unsigned)(b.len * 4 / 65536);
+    sem_post(&stop.go);
+    sem_wait(&stop.reached);
+    while ((uint64_t)chunks_of_first(ix) * 65536 < b.len * 2)
+        rest();
+    index_progress(ix, &p);
+    CHECK_INT(p.files_pending, 1);
+    CHECK_INT(p.bytes, b.len);
+    CHECK_INT(p.bytes_done, b.len);
+    sem_post(&stop.go);
+    index_close(ix);
+    sem_destroy(&stop.reached);
+    sem_destroy(&stop.go);
+    buf_done(&b);
+    world_end();
+}
+
+/* A start and a duration that do not fit 64 bits of nanoseconds, although their sum does. */
+static void long_durations(void)
+{
+    static const char lines[] = "{\"name\":\"a\",\"cat\":\"c\",\"pid\":7,\"tid\":7,\"ph\":\"X\","
+                                "\"ts\":-9000000000000000,\"dur\":15000000000000000}\n";
+    struct snapshot *s;
+    struct index *ix;
+
+    world();
+    write_file("a.pfw", "w", lines, sizeof lines - 1);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    const struct index_file *f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    CHECK_INT(f->counts.events, 1);
+    CHECK_INT(f->counts.bad_dur, 0);
+    CHECK(f->min_ts == (__int128)-9000000000000000 * 1000);
+    CHECK(f->max_te == (__int128)6000000000000000 * 1000);
+    snapshot_release(s);
+    index_close(ix);
+    world_end();
+}
+
 static const struct check_test tests[] = {{"missing_files", missing_files},
                                           {"names_that_are_gone", names_that_are_gone},
                                           {"questions_first", questions_first},
                                           {"short_of_descriptors", short_of_descriptors},
+                                          {"grows_while_read", grows_while_read},
+                                          {"long_durations", long_durations},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
