@@ -41,8 +41,8 @@ struct sample_pages {
     uint32_t *page[SAMPLE_OCTAVES]; /* counts since the last fold */
     uint64_t *wide[SAMPLE_OCTAVES]; /* counts that were folded, or that have more than 31 bits */
     uint64_t zeros;
-    struct sketch *negative, *tiny; /* below 0; between 0 and the first octave */
-    struct sample_pages *next;      /* of this memory, which frees their sketches */
+    struct sketch *negative, *tiny, *huge; /* below 0; before the first octave; after the last */
+    struct sample_pages *next;             /* of this memory, which frees their sketches */
 };
 struct sample { /* zero-initialise */
     /* list: uint64_t, ordered as the values are; paged: struct sample_pages; sent: pages as bytes,
