@@ -207,8 +207,8 @@ static bool time_may_match(const struct query *q, const struct test *t,
     if (!file->has_time)
         return false;
     struct cut ns = n->literals[0].ns;
-    /* ts and te of every event are in [min_ts, max_te] */
-    bool above = file->max_te > ns.floor ||
+    /* te of every event is at most max_te, and ts at least min_ts */
+    bool above = (is_ts && file->negative_durations) || file->max_te > ns.floor ||
                  (file->max_te == ns.floor && !ns.more && n->compare != COMPARE_GT);
     bool below = file->min_ts < ns.floor ||
                  (file->min_ts == ns.floor && (ns.more || n->compare != COMPARE_LT));
