@@ -277,6 +277,7 @@ struct index_file {
     struct trace_counts counts;
     bool has_time;           /* min_ts and max_te are over *events* with a ts */
     __int128 min_ts, max_te; /* ns */
+    bool negative_durations; /* of some events: their ts may be after max_te */
     enum trace_unit unit;
     bool finished;              /* an `end` event or a `]` line was seen */
     const char *tracer_version; /* from the first start event; NULL if there is none */

@@ -51,8 +51,9 @@ struct scan_chunk {
     bool all;        /* every row is selected: the place and other filters exclude none, either */
     bool many;       /* many rows are selected: it pays to read columns as a whole */
     bool within;     /* selected rows are filtered by `within`, too: see derived/within.h */
-    /* Set by chunk_plan: a bitmap in whole batches. Rows outside of it are not selected, and the
-     * time_range of the query is ignored for those in it. NULL: all rows that the query selects. */
+    /* Set by chunk_plan or scan_chunk_rows: a bitmap in whole batches. Rows outside of it are not
+     * selected, and the time_range of the query is ignored for those in it (by scan_chunk_rows the
+     * whole query). NULL: all rows that the query selects. */
     const uint64_t *wanted;
 };
 
@@ -182,12 +183,13 @@ struct budget *query_budget(const struct query *q); /* never NULL */
 /* Returns the ns until the deadline, 1 at least; 0: there is no deadline. */
 int64_t query_time_left(const struct budget *b);
 unsigned query_phases(const struct query *q);
-/* Adds to the counters of the query; members that are not counts are ignored. Any thread. */
+/* Adds the numbers of chunks scanned, skipped and answered from summaries, of rows and of name
+ * conflicts to the counters of the query; other members are ignored. Any thread. */
 void query_count(struct query *q, const struct query_counters *add);
-/* Encodes the difference of the counters to `before`, for rank 0. Returns the present counters. */
+/* Encodes how much scans have counted since `before`, for rank 0. Returns the present counters. */
 struct query_counters query_encode_counters(const struct query *q,
                                             const struct query_counters *before, struct buf *out);
-/* Decodes such a difference, and adds it to the counters. */
+/* Decodes that, and adds it to the counters. */
 void query_decode_counters(struct query *q, struct rec *in);
 
 /* Sets *ret to all chunks of the selected files that the catalog does not exclude, in (file, chunk)

@@ -20,7 +20,7 @@
 
 /* version of the tables, and of the values read from a trace; CHUNK_VERSION and the sizes below are
  * part of the schema text, too */
-#define STORE_SCHEMA 12
+#define STORE_SCHEMA 13
 
 /* ---- options --------------------------------------------------------------------------------- */
 

@@ -22,7 +22,8 @@ struct top;
 int top_new(struct query *q, const struct top_options *o, struct err *err, struct top **ret);
 void top_free(struct top *t);
 /* Starts the next part. Sets, by position in scan_places, the number of its rows and the rank of
- * the first one; the arrays are zero before. ERR_END. */
+ * the first one; the arrays are zero before. Returns 0, ERR_END if there are no more rows,
+ * -ENOMEM or an error of the budget. */
 int top_part(struct top *t, uint64_t *counts, __int128 *first);
 /* The number of rows to allocate for a place at first: few with a top, otherwise `usual`. */
 static inline uint32_t top_rows_at_first(const struct top *t, uint32_t usual)

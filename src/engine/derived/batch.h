@@ -50,7 +50,8 @@ static inline bool batch_all_valid(const struct scan_batch *b, const uint64_t *v
 /* Returns the selected rows as a bitmap: b->mask, or `mask` (SCAN_WORDS words), which it sets. */
 const uint64_t *batch_mask(const struct scan_batch *b, uint64_t *mask);
 
-/* Writes the numbers of the set bits to `out` (SCAN_BATCH elements). Returns their number. */
+/* Writes the numbers of the set bits to `out`, which has SCAN_BATCH elements, or 64 more than bits
+ * are set. Returns their number. */
 uint32_t mask_to_select(const uint64_t *mask, uint32_t rows, uint16_t *out);
 
 /* Bitmaps of a batch (mask_invert: of `rows` rows): set all; invert; test whether all are set. */

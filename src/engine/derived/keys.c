@@ -36,26 +36,37 @@ void keys_done(struct query *q)
     }
 }
 
-static int store_bytes(struct query *q, struct text bytes, bool add, uint64_t *ret)
+/* Stores the type and the bytes of a value, except for texts that are global. A text may become
+ * global at any time, but keeps its key: the table is searched first, and under the lock, so that
+ * all threads come to the same result. Texts that are global in the snapshot are never in it. */
+static int store_bytes(struct query *q, struct text bytes, uint64_t *ret)
 {
     unsigned number = (unsigned)(text_hash(bytes) >> 60) % KEY_SHARDS;
     struct key_shard *shard = &q->keys[number];
+    const bool is_text = bytes.ptr[0] == 't';
+    uint32_t global = INDEX_NO_TEXT;
     int rc = 0;
 
     pthread_mutex_lock(&shard->lock);
-    int64_t id = add ? intern_add(shard->texts, bytes) : intern_find(shard->texts, bytes);
-    if (id >= 0 && add)
-        rc = charge_up_to(&shard->charge, intern_bytes(shard->texts));
+    int64_t id = is_text ? intern_find(shard->texts, bytes) : -ENOENT;
+    if (id < 0 && is_text)
+        global = index_text_find(q->env.index, (struct text){bytes.ptr + 1, bytes.len - 1});
+    if (id < 0 && global == INDEX_NO_TEXT) {
+        id = intern_add(shard->texts, bytes);
+        rc = id < 0 ? 0 : charge_up_to(&shard->charge, intern_bytes(shard->texts));
+    }
     pthread_mutex_unlock(&shard->lock);
+    if (global != INDEX_NO_TEXT) {
+        *ret = key_make(KEY_TEXT, global);
+        return 0;
+    }
     if (id < 0)
         return (int)id;
     *ret = key_make(KEY_STORED, id << 4 | number);
     return rc;
 }
 
-/* Stores the type and the bytes. */
-static int store_typed(struct query *q, char type, const void *data, size_t len, bool add,
-                       uint64_t *ret)
+static int store_typed(struct query *q, char type, const void *data, size_t len, uint64_t *ret)
 {
     char small[256], *bytes = len < sizeof(small) ? small : malloc(len + 1);
 
@@ -64,7 +75,7 @@ static int store_typed(struct query *q, char type, const void *data, size_t len,
     bytes[0] = type;
     if (len)
         memcpy(bytes + 1, data, len);
-    int rc = store_bytes(q, (struct text){bytes, len + 1}, add, ret);
+    int rc = store_bytes(q, (struct text){bytes, len + 1}, ret);
     if (bytes != small)
         free(bytes);
     return rc;
@@ -73,7 +84,7 @@ static int store_typed(struct query *q, char type, const void *data, size_t len,
 int key_of_i64(struct query *q, int64_t value, uint64_t *ret)
 {
     if (!key_fits(value))
-        return store_typed(q, 'i', &value, sizeof(value), true, ret);
+        return store_typed(q, 'i', &value, sizeof(value), ret);
     *ret = key_make(KEY_INT, value);
     return 0;
 }
@@ -82,7 +93,7 @@ int key_of_f64(struct query *q, double value, uint64_t *ret)
 {
     if (value >= -0x1p63 && value < 0x1p63 && floor(value) == value)
         return key_of_i64(q, (int64_t)value, ret);
-    return store_typed(q, 'd', &value, sizeof(value), true, ret);
+    return store_typed(q, 'd', &value, sizeof(value), ret);
 }
 
 int key_of_time(struct query *q, int64_t value, bool nano, uint64_t *ret)
@@ -92,7 +103,7 @@ int key_of_time(struct query *q, int64_t value, bool nano, uint64_t *ret)
     if (nano && whole)
         value /= 1000;
     if (!key_fits(value))
-        return store_typed(q, whole ? 'u' : 'n', &value, sizeof(value), true, ret);
+        return store_typed(q, whole ? 'u' : 'n', &value, sizeof(value), ret);
     *ret = key_make(whole ? KEY_US : KEY_NS, value);
     return 0;
 }
@@ -103,23 +114,13 @@ int key_of_bool(int64_t value, uint64_t *ret)
     return 0;
 }
 
-/* The table is searched first: a text may have become global after it was stored, and has to keep
- * its key. Texts that are global in the snapshot are never in the table. */
 static int key_of_text(struct query *q, const struct column_entry *e, uint64_t *ret)
 {
     if (e->text_id != INDEX_NO_TEXT) {
         *ret = key_make(KEY_TEXT, e->text_id);
         return 0;
     }
-    int rc = store_typed(q, 't', e->text.ptr, e->text.len, false, ret);
-    if (rc != -ENOENT)
-        return rc;
-    uint32_t id = index_text_find(q->env.index, e->text);
-    if (id != INDEX_NO_TEXT) {
-        *ret = key_make(KEY_TEXT, id);
-        return 0;
-    }
-    return store_typed(q, 't', e->text.ptr, e->text.len, true, ret);
+    return store_typed(q, 't', e->text.ptr, e->text.len, ret);
 }
 
 int key_of_entry(struct query *q, const struct column_entry *e, uint64_t *ret)
@@ -134,9 +135,9 @@ int key_of_entry(struct query *q, const struct column_entry *e, uint64_t *ret)
     case TRACE_TEXT:
         return key_of_text(q, e, ret);
     case TRACE_BIG:
-        return store_typed(q, 'b', e->text.ptr, e->text.len, true, ret);
+        return store_typed(q, 'b', e->text.ptr, e->text.len, ret);
     case TRACE_JSON:
-        return store_typed(q, 'j', e->text.ptr, e->text.len, true, ret);
+        return store_typed(q, 'j', e->text.ptr, e->text.len, ret);
     default:
         *ret = QUERY_KEY_NULL;
         return 0;
@@ -183,18 +184,15 @@ int key_decode(struct query *q, struct rec *r, uint64_t *ret)
     struct text rest = {bytes.ptr + 1, bytes.len - 1};
     switch (bytes.ptr[0]) {
     case 't':
-        return key_of_text(
-            q, &(struct column_entry){.type = TRACE_TEXT, .text_id = INDEX_NO_TEXT, .text = rest},
-            ret);
     case 'b':
     case 'j':
-        return store_bytes(q, bytes, true, ret);
+        return store_bytes(q, bytes, ret);
     case 'd':
     case 'i':
     case 'u':
     case 'n':
         r->bad |= rest.len != sizeof(int64_t);
-        return r->bad ? 0 : store_bytes(q, bytes, true, ret);
+        return r->bad ? 0 : store_bytes(q, bytes, ret);
     case 'k':
         r->bad |= rest.len != sizeof(*ret);
         if (!r->bad)

@@ -16,8 +16,7 @@ struct span {
 };
 /* Sorts spans by (scope, lo) and unites them within each scope, in place: spans that overlap or
  * touch become one, and an instant inside or at the start of another is removed. *n: their number
- * before and after. Returns 0, ERR_MEMORY_LIMIT, or an error of sort_items; on errors *n becomes
- * 0. */
+ * before and after. Returns 0, -ENOMEM or an error of the budget; on errors *n becomes 0. */
 int spans_unite(struct span *s, size_t *n, struct budget *b);
 /* Sets `before` of the united spans of one scope. */
 void spans_measure(struct span *s, size_t n);

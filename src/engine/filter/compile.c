@@ -2,6 +2,7 @@
  * by their catalog entries. */
 #include "engine/filter/filter.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,8 +208,8 @@ static bool time_may_match(const struct query *q, const struct test *t,
     if (!file->has_time)
         return false;
     struct cut ns = n->literals[0].ns;
-    /* ts and te of every event are in [min_ts, max_te] */
-    bool above = file->max_te > ns.floor ||
+    /* te of every event is at most max_te, and ts at least min_ts */
+    bool above = (is_ts && file->negative_durations) || file->max_te > ns.floor ||
                  (file->max_te == ns.floor && !ns.more && n->compare != COMPARE_GT);
     bool below = file->min_ts < ns.floor ||
                  (file->min_ts == ns.floor && (ns.more || n->compare != COMPARE_LT));
@@ -226,6 +227,8 @@ static bool time_may_match(const struct query *q, const struct test *t,
     }
 }
 
+/* Returns false if values that are equal to the literal may have other hashes: beyond 2^53, the
+ * shortest digits of a double differ from those of the same integer. */
 static bool literal_hash(const struct literal *l, uint64_t *ret)
 {
     char digits[40];
@@ -235,7 +238,7 @@ static bool literal_hash(const struct literal *l, uint64_t *ret)
         *ret = text_hash(l->text);
         return true;
     }
-    if (l->type != LITERAL_NUMBER || l->number.type == NUMBER_BIG)
+    if (l->type != LITERAL_NUMBER || fabs(number_double(&l->number)) > 0x1p53)
         return false;
     len = l->number.type == NUMBER_INT ? num_format_i64(l->number.i, digits)
                                        : num_format_double(l->number.d, digits);

@@ -1,7 +1,7 @@
 /* filter.h - a filter as a tree of tests, which are evaluated for files, chunks, and the rows of
  * batches.
  *
- * Used by:   scan/, plan/.
+ * Used by:   scan/, plan/; answers, which test single values and read the tests of a query.
  * Path:      test_compile makes tests of a parsed query; test_may_match_file excludes files; in
  *            each chunk test_bind decides whether none, all or some rows pass; for some,
  *            test_select_root finds the rows from encoded columns, else test_eval_root evaluates

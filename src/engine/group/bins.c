@@ -50,6 +50,8 @@ static void add_pages(struct bins *b, const struct sample_pages *p)
         if (count)
             bins_add(b, sample_sketch_bin(i), count);
     }
+    if (p->huge)
+        sketch_each_bin(p->huge, bins_add, b);
 }
 
 int sample_bins(struct sample *s, struct sample_bin **ret, size_t *ret_count)

@@ -1,6 +1,6 @@
 /* doubles.h - moments of doubles by group; of integers, too, if skew and kurtosis are requested.
  *
- * Used by:   number.c fills them; scan.c merges them; answers read them.
+ * Used by:   number.c fills them; scan.c and spread.c merge them; answers read them.
  * Path:      a worker collects the entries of a chunk (worker.h) -> doubles_detach moves them to a
  *            part -> doubles_merge merges parts in (file, chunk) order into struct group_doubles.
  * Exactness: values are added in row order within a chunk, and chunks in (file, chunk) order, so

@@ -3,7 +3,7 @@
  * Both processes run the same program on the same kind of machine: arrays are sent as they are in
  * memory. Keys of texts and of large values differ between processes: each of them is sent once,
  * as its value (key_encode). All other keys are the same everywhere.
- * Used by:   scan.c; accumulators, with encode and decode of struct acc_kind.
+ * Used by:   spread.c; scan.c (for tests); accumulators, with encode and decode of struct acc_kind.
  * Path:      groups_encode -> bytes -> groups_decode -> groups_merge, as of another worker.
  * Not sent:  doubles, which are merged by chunk (doubles.h): doubles_encode.
  * Threads:   one at a time. Memory: of the groups, charged to the budget of their grouping.

@@ -8,7 +8,8 @@
  *            maps of several workers are merged by group_table_add of their keys, or by
  *            group_map_join if keys are bit-packed.
  * Threads:   one at a time.
- * Memory:    charged to the budget, released by group_map_done.
+ * Memory:    released by group_map_done. Charged to the budget, except for tables by code of a
+ *            chunk: at most 1 MiB each.
  */
 #ifndef DFTRACERD_ENGINE_GROUP_MAP_H
 #define DFTRACERD_ENGINE_GROUP_MAP_H

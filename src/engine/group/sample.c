@@ -164,8 +164,8 @@ int sample_add_odd(struct sample_memory *m, struct sample *s, double value)
         return add_to_sketch(&pages->negative, value);
     memcpy(&bits, &value, sizeof(bits));
     uint64_t bin = (bits >> 45) - SAMPLE_BASE;
-    if (bin >= SAMPLE_OCTAVES * SAMPLE_PAGE) /* no size, time or rate is larger than 2^64 */
-        return add_to_sketch(&pages->tiny, value);
+    if (bin >= SAMPLE_OCTAVES * SAMPLE_PAGE)
+        return add_to_sketch(value < 1 ? &pages->tiny : &pages->huge, value);
     uint32_t *page = sample_alloc(m, SAMPLE_PAGE * sizeof(*page));
     if (!page)
         return m->error;
@@ -265,7 +265,8 @@ static int merge_pages(struct sample_memory *m, struct sample_pages *into,
     }
     into->zeros += from->zeros;
     int rc = merge_sketch(&into->negative, from->negative);
-    return rc < 0 ? rc : merge_sketch(&into->tiny, from->tiny);
+    rc = rc < 0 ? rc : merge_sketch(&into->tiny, from->tiny);
+    return rc < 0 ? rc : merge_sketch(&into->huge, from->huge);
 }
 
 static int merge_sent(struct sample_memory *m, struct sample *into, const struct sample *from);
@@ -392,6 +393,7 @@ static void put_pages(const struct sample_pages *p, struct buf *out)
     rec_put_u(out, p->zeros);
     put_sketch(p->negative, out);
     put_sketch(p->tiny, out);
+    put_sketch(p->huge, out);
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++)
         n += has_octave(p, octave);
     rec_put_u(out, n);
@@ -490,6 +492,7 @@ static int add_pages(struct sample_memory *m, struct rec *r, struct sample_pages
     into->zeros += rec_u(r);
     int rc = add_sketch(r, &into->negative);
     rc = rc < 0 ? rc : add_sketch(r, &into->tiny);
+    rc = rc < 0 ? rc : add_sketch(r, &into->huge);
     uint64_t n = rec_count(r, sizeof(o.bins));
     for (uint64_t k = 0; k < n && rc == 0 && !r->bad; k++) {
         decode_octave(r, &o);
@@ -557,14 +560,19 @@ int sample_decode(struct sample_memory *m, struct rec *r, bool keep, struct samp
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+static uint64_t sketch_values(const struct sketch *s)
+{
+    return s ? sketch_count(s) : 0;
+}
+
 uint64_t sample_count(const struct sample *s)
 {
     const struct sample_pages *p = s->data;
 
     if (!s->paged)
         return s->n;
-    uint64_t n = p->zeros + (p->negative ? sketch_count(p->negative) : 0) +
-                 (p->tiny ? sketch_count(p->tiny) : 0);
+    uint64_t n =
+        p->zeros + sketch_values(p->negative) + sketch_values(p->tiny) + sketch_values(p->huge);
     for (unsigned octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         for (unsigned i = 0; has_octave(p, octave) && i < SAMPLE_PAGE; i++)
             n += sample_bin_count(p, octave, i);
@@ -583,15 +591,14 @@ struct rank_cursor {
     const struct sample_pages *pages;
     bool integers;
     unsigned octave, bin;
-    uint64_t before; /* values before the present bin */
+    uint64_t before; /* values of the octaves before the present bin */
 };
 
 /* Returns the value of a rank, which is not below that of the call before. */
 static double rank_cursor_seek(struct rank_cursor *w, uint64_t rank)
 {
     const struct sample_pages *p = w->pages;
-    uint64_t negative = p->negative ? sketch_count(p->negative) : 0;
-    uint64_t tiny = p->tiny ? sketch_count(p->tiny) : 0;
+    uint64_t negative = sketch_values(p->negative), tiny = sketch_values(p->tiny);
 
     if (rank <= negative)
         return sketch_rank(p->negative, rank, w->integers);
@@ -609,7 +616,7 @@ static double rank_cursor_seek(struct rank_cursor *w, uint64_t rank)
             w->before += count;
         }
     }
-    return 0;
+    return p->huge ? sketch_rank(p->huge, rank - w->before, w->integers) : 0;
 }
 
 struct value sample_value(double value, enum sample_kind kind, bool time)
@@ -721,7 +728,7 @@ void sample_histogram(const struct sample *s, struct histogram *h)
     }
     struct histogram pages = {{0}};
     pages.count[0] = p->zeros;
-    pages.count[HISTOGRAM_BINS - 1] = p->tiny ? sketch_count(p->tiny) : 0;
+    pages.count[HISTOGRAM_BINS - 1] = sketch_values(p->tiny);
     for (int octave = 0; octave < SAMPLE_OCTAVES; octave++) {
         int exponent = octave + SAMPLE_LOWEST;
         uint64_t *bin = &pages.count[exponent < 0 ? HISTOGRAM_BINS - 1 : exponent + 1];

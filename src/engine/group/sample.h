@@ -41,8 +41,8 @@ struct sample_pages {
     uint32_t *page[SAMPLE_OCTAVES]; /* counts since the last fold */
     uint64_t *wide[SAMPLE_OCTAVES]; /* counts that were folded, or that have more than 31 bits */
     uint64_t zeros;
-    struct sketch *negative, *tiny; /* below 0; between 0 and the first octave */
-    struct sample_pages *next;      /* of this memory, which frees their sketches */
+    struct sketch *negative, *tiny, *huge; /* below 0; before the first octave; after the last */
+    struct sample_pages *next;             /* of this memory, which frees their sketches */
 };
 struct sample { /* zero-initialise */
     /* list: uint64_t, ordered as the values are; paged: struct sample_pages; sent: pages as bytes,
@@ -122,8 +122,8 @@ int sample_ranks(struct sample *s, const uint64_t *ranks, unsigned count, bool t
 /* Converts a number of units to a value of the answer. */
 struct value sample_value(double value, enum sample_kind kind, bool time);
 /* Encodes and decodes a sample; `s` is empty before decoding. keep: it is for merging only, so
- * pages stay where they are in the bytes. Returns 0, -ENOMEM or ERR_MEMORY_LIMIT; sets r->bad if
- * the bytes are invalid. */
+ * pages stay where they are in the bytes. Returns 0, -ENOMEM or ERR_MEMORY_LIMIT; if the bytes are
+ * invalid, it sets r->bad or returns ERR_CORRUPT. */
 void sample_encode(const struct sample *s, struct buf *out);
 int sample_decode(struct sample_memory *m, struct rec *r, bool keep, struct sample *s);
 /* Returns the counts of a sketch with the same values, by ascending bin, as a *new* array; sorts

@@ -24,6 +24,7 @@ void sample_memory_done(struct sample_memory *m)
     for (struct sample_pages *p = m->pages; p; p = p->next) {
         sketch_free(p->negative);
         sketch_free(p->tiny);
+        sketch_free(p->huge);
     }
     for (struct block *b = m->blocks, *next; b; b = next) {
         next = b->next;

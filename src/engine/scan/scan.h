@@ -1,7 +1,7 @@
 /* scan.h - scans: all chunks of a query on the threads of the pool, or one chunk after another; a
  * sink gets batches of selected rows.
  *
- * Used by:   plan/, group/, answers.
+ * Used by:   plan/, group/, cursor/, answers.
  * Path:      query_open compiles the selection; query_source names the columns that an answer
  *            needs (before scanning); then either scan_run (all chunks, spread over the pool) or
  *            scan_worker_new and scan_chunk, for one chunk after another in the caller's order.
@@ -46,8 +46,8 @@ struct scan_sink {
     /* The part becomes owned by the sink. Called in (file, chunk) order, one at a time, from any
      * worker's thread. If the scan has failed (`failed`), it only frees the part. */
     int (*merge)(void *arg, size_t position, void *part, bool failed);
-    /* Frees the state. Called after all chunks, in worker order, on the calling thread, for each
-     * successful worker_begin. */
+    /* Frees the state. Called after all chunks, in worker order, on one thread, for each successful
+     * worker_begin. */
     int (*worker_end)(void *arg, unsigned worker, void *state, bool failed);
 };
 /* Scans all places. Marks index_query_running meanwhile, checks the budget once a batch, and adds

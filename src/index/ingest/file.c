@@ -93,6 +93,10 @@ static void add_times(struct index_file *f, const struct part *p)
 
     if (c->has_time)
         times_widen(&f->has_time, &f->min_ts, &f->max_te, c->min_ts, c->max_te);
+    for (uint32_t i = 0; i < p->summary->name_count; i++) {
+        const struct moments *duration = &p->summary->names[i].duration;
+        f->negative_durations |= duration->count > 0 && duration->min < 0;
+    }
 }
 
 static int copy_damage(struct view *v, const struct run *r)
