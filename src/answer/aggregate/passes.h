@@ -30,7 +30,7 @@ struct rank_range {
 /* One scan: the prefixes [from, to), positions in prefixes.order. */
 struct pass {
     const struct prefixes *prefixes;
-    struct rank_range *chunks; /* by position in scan_places; of all ranks before the first pass */
+    struct rank_range *chunks; /* by position in scan_places; [0, UINT32_MAX]: not scanned yet */
     size_t from, to;
 };
 /* Sets *pass, with *new* chunks, which are charged to `x`. Returns 0, ERR_MEMORY_LIMIT or

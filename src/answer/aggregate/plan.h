@@ -173,8 +173,8 @@ int aggregate_plan_make(struct aggregate_plan *p, const struct aggregate_options
  * column has the name. Returns 0 or -ENOMEM. */
 int plan_system_columns(struct aggregate_plan *p, const bool *used);
 
-/* Scans for the first and the last ts of the selected rows, in ns; `ends`: the last ts or te. Both
- * are 0 if no row has a ts. */
+/* Scans for the smallest and the greatest ts of the selected rows, in ns; `ends`: the greatest ts
+ * or te. Both are 0 if no row has a ts. */
 int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_first, __int128 *ret_last,
               struct err *err);
 

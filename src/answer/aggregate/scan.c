@@ -186,6 +186,6 @@ int plan_grouping(struct aggregate_plan *p)
                                     .translate_keys = p->parts ? plan_keys : NULL,
                                     .hooks = &hooks,
                                     .arg = p,
-                                    .spreads = !p->pass};
+                                    .spreads = true}; /* a pass does not: the scan before failed */
     return 0;
 }

@@ -30,7 +30,7 @@ int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_first, __
         struct extent *span = group_slot(&found->set[0], 0, 0);
         if (ends) {
             const struct extent *end = group_slot(&found->set[0], 0, 1);
-            extent_widen(span, end->min_ts, end->max_te);
+            extent_widen(span, span->min_ts, end->max_te);
         }
         if (span->min_ts <= span->max_te) {
             *ret_first = span->min_ts;

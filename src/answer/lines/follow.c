@@ -22,8 +22,9 @@ struct known {
     bool held;                 /* snapshot is not follow.latest, so it has a reference */
     const struct index_file *file;
     struct row_at next; /* the first object that has not been returned */
-    /* X if `file` is X.gz, or vice versa: this entry is of the file X, which begins with the
-     * same text as X.gz, and is not yet indexed further. NULL: the entry is of `file`. */
+    /* X if `file` is X.gz, or vice versa, or the new name of `file`: this entry is of the file with
+     * this name, which begins with the same text as `file`, and is not yet indexed further. NULL:
+     * the entry is of `file`. */
     char *twin_name;
     int64_t
         gone_ns; /* the file is missing or unreadable since then (clock_mono_ns); 0: it exists */

@@ -310,15 +310,21 @@ static int before_unit(struct sharing *s, const struct share_unit *u, struct sha
     struct share_target *t = &s->targets[u->target];
     struct text text = unit_text(s->piece, s->unit);
     bool continues = s->line_open && s->last == u->target;
+    bool begins = !continues && (!t->open || is_full(s, t, text.len));
     int rc = 0;
 
-    if (!continues && (!t->open || is_full(s, t, text.len))) {
-        rc = begin_file(s, t);
-        add_unit_record(s, t);
-        ret->begins = true;
-    } else if (!continues && s->last != u->target && may_continue_line(text)) {
-        buf_putc(&s->added, '\n');
+    if (!begins) {
+        if (!continues && s->last != u->target && may_continue_line(text))
+            buf_putc(&s->added, '\n');
+        rc = needs_records(s, u) ? add_records(s, u) : 0;
+        begins = !continues && is_full(s, t, s->added.len + text.len);
     }
+    if (rc < 0 || !begins)
+        return rc;
+    ret->begins = true;
+    buf_clear(&s->added);
+    rc = begin_file(s, t);
+    add_unit_record(s, t);
     return rc == 0 && needs_records(s, u) ? add_records(s, u) : rc;
 }
 

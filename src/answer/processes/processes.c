@@ -13,7 +13,7 @@ struct process_sums {
     struct process_list *list;
     struct process_info *row; /* the current one; NULL: none */
     bool has_tid;             /* `tid` is set */
-    struct value tid; /* of the last row; null for texts, so all of these count as one thread */
+    struct value tid;         /* of the last row: an integer or null */
     __int128 bytes;
     double bytes_f64;
     bool any_bytes, any_double;
@@ -80,7 +80,7 @@ static int add_row(struct process_sums *w, const struct value *row)
         return rc;
     p->threads += !w->has_tid || value_cmp(&w->tid, &row[BY_TID]) != 0;
     w->has_tid = true;
-    w->tid = row[BY_TID].type == VALUE_INT ? row[BY_TID] : (struct value){.type = VALUE_NULL};
+    w->tid = row[BY_TID];
     p->events += row[OF_COUNT].u;
     if (is_io(&row[BY_CAT]) && row[OF_DUR].type == VALUE_TIME)
         p->io_time.wide += row[OF_DUR].wide;
@@ -134,10 +134,12 @@ int processes_run(struct query *q, struct err *err, struct process_list **ret)
 
     if (!l)
         return err_set_code(err, -ENOMEM);
-    l->rows.budget = query_budget(q);
+    l->rows.budget = l->arena.budget = query_budget(q);
     int rc = read_rows(q, l, err);
     rc = rc < 0 ? rc : process_add_facts(q, l);
     rc = rc < 0 ? rc : process_make_tree(l);
+    if (rc == -ENOMEM && l->arena.error < 0)
+        rc = l->arena.error; /* the limit may have been reached */
     if (rc < 0) {
         processes_free(l);
         return err_set_code(err, rc);

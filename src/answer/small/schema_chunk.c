@@ -236,7 +236,8 @@ static int visit_column(struct visit *v)
     bool other = text_eq(path, other_path);
     int rc = 0;
 
-    /* Fields of lines whose name is that of a computed column are hidden. */
+    /* Fields of lines whose name is that of a derived column are hidden; computed ones are not
+     * fields of lines. */
     bool hidden =
         text_starts(path, TEXT("@")) || (column_is_derived(path) && !column_is_computed(path));
     if (v->column.nulls >= v->column.rows || (!other && hidden))

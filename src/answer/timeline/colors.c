@@ -1,7 +1,8 @@
 /* colors.c - reduces the number of colors if a column has more values than requested: numbers are
  * grouped by powers of two; of other values the most frequent ones are kept, and the rest is one
- * color. An additional scan counts the values; it skips chunks with numbers only as long as all
- * values are numbers. If the request chooses values, those are kept, without a scan. */
+ * color. An additional scan counts the values of chunks that do not consist of numbers; if it finds
+ * some, and skipped a chunk, another one counts all. If the request chooses values, those are kept,
+ * without a scan. */
 #include "answer/timeline/lanes.h"
 #include "engine/derived/keys.h"
 #include "engine/group/worker.h"
@@ -20,8 +21,9 @@ struct value_counts {
     struct group_set set;
     struct grouping grouping;
     struct groups *values;
-    bool numbers;                /* numbers are counted, too */
-    atomic_bool skipped_numbers; /* some numbers were skipped */
+    bool numbers; /* numbers are counted, too */
+    /* Some numbers were skipped. Ranks do not send it, so the scan does not spread. */
+    atomic_bool skipped_numbers;
 };
 
 static int chunk_begin(struct group_worker *w, struct scan_chunk *chunk)
@@ -59,9 +61,7 @@ static int count_values(struct value_counts *value_counts, struct err *err)
                                                .set_count = 1,
                                                .sets = &value_counts->set,
                                                .hooks = &hooks,
-                                               .arg = value_counts,
-                                               .spreads = true,
-                                               .more = true};
+                                               .arg = value_counts};
     return groups_scan(&value_counts->grouping, &value_counts->values, err);
 }
 

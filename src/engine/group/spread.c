@@ -511,6 +511,7 @@ static int scan_spread(struct query_remote *remote, struct groups_job *jobs, siz
     free(list);
     if (rc == 0)
         add_earlier(remote, jobs, count);
+    remote->local |= rc < 0; /* other ranks could not number the scans after it */
     return rc;
 }
 

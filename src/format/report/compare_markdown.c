@@ -2,17 +2,29 @@
 #include "format/report/compare.h"
 #include "format/writer/text_number.h"
 
+#include <ctype.h>
+#include <string.h>
+
 struct markdown {
     const struct comparison *c;
     struct buf path, *out;
 };
 
-/* Escapes characters that would end a cell or begin other markup. */
+/* Returns true if the character would end a cell or begin other markup. `_` does not within a word
+ * (dur_mean), but elsewhere (__init__). */
+static bool is_markup(struct text t, size_t i)
+{
+    bool within = i > 0 && i + 1 < t.len && isalnum((unsigned char)t.ptr[i - 1]) &&
+                  isalnum((unsigned char)t.ptr[i + 1]);
+
+    return t.ptr[i] == '_' ? !within : t.ptr[i] && strchr("|\\`*<[~&", t.ptr[i]);
+}
+
 static void put_escaped(struct buf *out, struct text t)
 {
     for (size_t i = 0; i < t.len; i++) {
         char c = t.ptr[i];
-        if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '<' || c == '[')
+        if (is_markup(t, i))
             buf_putc(out, '\\');
         buf_putc(out, (unsigned char)c < ' ' ? ' ' : c);
     }

@@ -1,4 +1,4 @@
-/* dlio.c - the configuration of DLIO as YAML, and the keys of its parameters. */
+/* dlio.c - the configuration of DLIO as YAML. */
 #include "format/report/dlio.h"
 
 #include <stdio.h>

@@ -239,6 +239,44 @@ static void check_output(const struct buf *b, uint64_t objects, uint64_t most)
     CHECK(records <= 2 * files + 4);
 }
 
+/* Metadata records count as text of the output file, too. */
+static void long_records(void)
+{
+    static const char *const queries[] = {NULL};
+    struct store s;
+    struct answer a = {0};
+    struct buf text = {0};
+
+    buf_puts(&text, "[\n" HH);
+    for (unsigned i = 0; i < 40; i++)
+        buf_printf(&text,
+                   "{\"id\":%u,\"name\":\"FH\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":2,"
+                   "\"ph\":\"M\",\"args\":{\"name\":\"/%0900u\",\"value\":\"f%u\"}}\n",
+                   i, i, i);
+    for (unsigned i = 0; i < 40; i++)
+        buf_printf(&text,
+                   "{\"id\":%u,\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":2,"
+                   "\"ts\":%u,\"dur\":1,\"ph\":\"X\",\"args\":{\"fhash\":\"f%u\"}}\n",
+                   i, i, i);
+    buf_puts(&text, "]\n");
+    CHECK_STOP(store_begin(&s));
+    store_file(&s, "a.pfw", text.data, text.len);
+    store_file(&s, "b.pfw", text.data, text.len);
+    CHECK_STOP(store_ingest(&s, 65536, 3));
+    CHECK_INT(share_all(&s, queries, 4096, &a), ERR_END);
+    for (unsigned i = 0; i < 2; i++) {
+        struct text rest = {a.outputs[i].data, a.outputs[i].len}, line;
+        size_t bytes = 0;
+        while (text_split(&rest, '\n', &line) && line.ptr && (line.len || rest.ptr)) {
+            bytes = text_eq(line, TEXT("#")) ? 4 : bytes + line.len + 1;
+            CHECK(bytes <= 4096);
+        }
+    }
+    answer_done(&a);
+    buf_done(&text);
+    store_end(&s);
+}
+
 static void many_chunks(void)
 {
     static const char *const queries[] = {"name == 'write'", NULL};
@@ -310,6 +348,7 @@ static const struct check_test tests[] = {
     {"brackets", brackets},
     {"many chunks", many_chunks},
     {"long line", long_line},
+    {"long records", long_records},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
