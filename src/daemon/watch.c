@@ -50,7 +50,7 @@ struct watch {
     struct hints *hints;            /* NULL if inotify is not available */
     int wake_fd;
     atomic_bool requested;      /* a scan was requested */
-    _Atomic int64_t scanned_ns; /* start of the last completed scan */
+    _Atomic int64_t scanned_ns; /* when the last completed check for a client began */
     void (*on_scan)(void *arg);
     void *on_scan_arg;
 };
