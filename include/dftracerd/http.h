@@ -172,8 +172,8 @@ struct http_call;
  * needs a server), ERR_FORMAT or -ENOMEM. */
 int http_call_new(struct http_runner *r, const struct http_call_options *options, struct err *err,
                   struct http_call **ret);
-/* Waits for the index (wait=ready, wait=fresh) unless indexing has stopped, and computes the answer
- * on this thread and those of the runner. `piece` gets the bytes in order, and may return a
+/* Waits for the index (wait=ready, wait=fresh), or fails if indexing has stopped; then computes the
+ * answer on this thread and those of the runner. `piece` gets the bytes in order, and may return a
  * negative error, which ends the call; NULL: they are dropped. A stream that follows the index ends
  * where it would wait. Call it once for each call. Returns 0 or an error; `piece` may have got a
  * part of the answer by then. */

@@ -76,7 +76,8 @@ struct found {
 
 static bool is_trace(const FTSENT *e)
 {
-    return index_is_trace((struct text){e->fts_name, e->fts_namelen});
+    struct text name = {e->fts_name, e->fts_namelen};
+    return index_is_trace(name) || index_is_archive(name);
 }
 
 static void add_unreadable(struct found *f, const char *path)
@@ -95,9 +96,12 @@ static void find_traces(const char *path, struct found *ret)
             ret->blocks += (uint64_t)e->fts_statp->st_blocks; /* of 512 bytes */
         ret->directories += directory;
         ret->traces += trace;
-        if (e->fts_info == FTS_DNR ||
-            ((directory || trace) && access(e->fts_path, directory ? R_OK | X_OK : R_OK) < 0))
+        if (e->fts_info != FTS_DNR &&
+            (!(directory || trace) || access(e->fts_path, directory ? R_OK | X_OK : R_OK) == 0))
+            continue;
+        if (strcmp(e->fts_name, "lost+found") != 0) /* the daemon ignores it, too */
             add_unreadable(ret, e->fts_path);
+        fts_set(fts, e, FTS_SKIP); /* otherwise a directory is returned again, as FTS_DNR */
     }
     if (fts)
         fts_close(fts);
@@ -120,7 +124,7 @@ static void judge_traces(struct doctor *d, const char *dir, const struct found *
              f->first_unreadable ? f->first_unreadable : "");
     else if (!f->traces)
         note(d, warn, "check that the tracer was enabled and wrote to this directory",
-             "%s: no trace files (.pfw, .pfw.gz)", dir);
+             "%s: no trace files (.pfw, .pfw.gz) and no tar archives", dir);
     else
         note(d, ok, NULL, "%s: %llu trace files, all readable", dir, (unsigned long long)f->traces);
 }

@@ -56,7 +56,8 @@ static void write_line(int level, const char *line)
             buf_printf(&out, "\\x%02x", (unsigned char)*line++);
     }
     buf_putc(&out, '\n');
-    /* The output is closed: log nothing more. A full disk or pipe may have space again later. */
+    /* The output is closed: from now on only errors are written. A full disk or pipe may have
+     * space again later. */
     bool failed = !out.error && write(STDERR_FILENO, out.data, out.len) < 0;
     if (failed && (errno == EPIPE || errno == EIO || errno == EBADF))
         atomic_store(&threshold, LOG_LEVEL_ERROR);

@@ -28,7 +28,8 @@ struct loop {
 };
 /* Must be called before anything is started: a signal that arrives meanwhile waits for the loop. */
 int loop_init(struct loop *l);
-/* Runs until a signal arrives or the daemon is idle. */
+/* Runs until SIGTERM or SIGINT arrives, the daemon is idle, or a socket that clients need is gone.
+ * Returns 0, -ENOMEM or -EIO. */
 int loop_run(struct loop *l);
 /* Lets a second Ctrl-C end the process at once while it stops. */
 void loop_done(struct loop *l);

@@ -49,8 +49,9 @@ static inline bool option_is_taken(const struct options *o, const struct option_
 }
 /* Returns the index in the table, -1 if there is no such option. */
 int option_find(struct text name);
-/* Sets a value unless a higher level has set it; a list of a lower level is replaced. `from` (kept)
- * names the source in messages, NULL for the command line. */
+/* Sets a value, and replaces that of a lower level; values of a list are added to those of the same
+ * level. Callers begin with the lowest level. `from` (kept) names the source in messages, NULL for
+ * the command line. */
 int option_set(struct options *o, size_t i, enum option_level level, const char *from,
                const char *value, struct err *err);
 /* Returns a copy of a text that `o` owns; NULL without memory. */

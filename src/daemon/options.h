@@ -44,8 +44,8 @@ struct options {
     size_t owned_count;
 };
 /* Returns 0; -EINVAL with the reason; -ENOENT and the like for the configuration file; or -ENOMEM.
- * Texts may be borrowed from argv. Without --config, the user's own file is read, else that of the
- * system, if it exists. */
+ * Texts may be borrowed from argv. Without --config, the user's own file is read, or, by root, that
+ * of the system, if it exists. dftracer_server reads neither files nor the environment. */
 int options_parse(struct options *o, int argc, char **argv, struct err *err);
 void options_done(struct options *o);
 

@@ -46,11 +46,11 @@ struct watch {
     dev_t device[OPTIONS_LIST_MAX];
     bool network[OPTIONS_LIST_MAX]; /* inotify does not report changes by other hosts */
     bool limited;                   /* the limit of watches was reached, and logged */
-    bool depth_logged;              /* a directory was too depth_logged, and logged */
+    bool depth_logged;              /* a directory was too deep, and logged */
     struct hints *hints;            /* NULL if inotify is not available */
     int wake_fd;
     atomic_bool requested;      /* a scan was requested */
-    _Atomic int64_t scanned_ns; /* start of the last completed scan */
+    _Atomic int64_t scanned_ns; /* when the last completed check for a client began */
     void (*on_scan)(void *arg);
     void *on_scan_arg;
 };
@@ -125,6 +125,17 @@ static bool is_of_file_system(const char *name)
     return strcmp(slash ? slash + 1 : name, "lost+found") == 0;
 }
 
+/* The error concerns this process, not the file or directory, and is valid for this scan only. */
+static void record_shortage(struct watch *w, const char *path, int error)
+{
+    w->incomplete = true;
+    if (!w->incomplete_logged)
+        log_line(LOG_LEVEL_WARNING,
+                 "scan_incomplete path=%s error=\"%s\" effect=\"no file is treated as deleted\"",
+                 path, strerror(error));
+    w->incomplete_logged = true;
+}
+
 /* A directory below the root that has vanished is gone. Any other error leaves open what is below
  * it. */
 static void record_unreadable(struct watch *w, size_t root, const char *path, const char *name,
@@ -137,14 +148,7 @@ static void record_unreadable(struct watch *w, size_t root, const char *path, co
     if (!is_root && error == EACCES && is_of_file_system(name))
         return;
     if (is_shortage(error) || intern_add(w->unreadable, text_of(name)) < 0) {
-        /* The error concerns this process, not the directory, and is valid for this scan only. */
-        w->incomplete = true;
-        if (!w->incomplete_logged)
-            log_line(
-                LOG_LEVEL_WARNING,
-                "scan_incomplete path=%s error=\"%s\" effect=\"no file is treated as deleted\"",
-                path, strerror(is_shortage(error) ? error : ENOMEM));
-        w->incomplete_logged = true;
+        record_shortage(w, path, is_shortage(error) ? error : ENOMEM);
         return;
     }
     bool known = w->unreadable_before && intern_find(w->unreadable_before, text_of(name)) >= 0;
@@ -211,8 +215,8 @@ static int visit_entry(struct watch *w, size_t root, const char *path, const cha
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     if (!S_ISREG(st.st_mode) || !is_trace_name(base))
         return 0;
-    if (record_seen(w, name) == 0)
-        index_offer(w->index, name, path);
+    if (record_seen(w, name) < 0 || index_offer(w->index, name, path) == -ENOMEM)
+        record_shortage(w, path, ENOMEM);
     return 0;
 }
 

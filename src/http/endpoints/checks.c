@@ -4,6 +4,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/exchange/site.h"
 #include "http/metrics/metrics.h"
+#include "http/metrics/progress.h"
 #include "http/request/selection.h"
 
 #include "dftracerd/vec.h"
@@ -105,7 +106,11 @@ static void judge_progress(struct judge *j, const struct check_facts *f)
             "space",
             "it has stopped indexing: %s%s%s%s", err_text(p->store_error), host ? " (on " : "",
             host ? host : "", host ? ")" : "");
-    else if (f->ready)
+    else if (progress_is_done(p) && p->files_unasked)
+        add_check(j, ok, NULL,
+                  "all files that requests have selected are indexed; %llu others are not",
+                  (unsigned long long)p->files_unasked);
+    else if (progress_is_done(p))
         add_check(j, ok, NULL, "all files found are indexed");
     else
         add_check(j, warn, "dftracerctl index waits until they are indexed",
@@ -214,7 +219,6 @@ static int open_checks(struct request *rq)
     if (rq->viewer)
         return 0;
     index_progress(ix, &f.progress);
-    f.ready = metrics_ready(rq->http->metrics, &f.progress);
     f.index_path = index_path(ix);
     f.index_bytes = index_bytes(ix);
     f.files_damaged = count_corrupt(ix);

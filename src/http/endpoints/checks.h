@@ -25,7 +25,6 @@ struct check_facts {
     const struct index_rank_progress *ranks;
     size_t rank_count;
     struct index_progress progress;
-    bool ready;
     uint64_t files_damaged, open_files, open_files_max;
 };
 

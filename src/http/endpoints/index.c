@@ -70,7 +70,7 @@ static int read_dimensions(struct request *rq, struct index_file_options *o)
     return 0;
 }
 
-/* Without parameters *options stays NULL, and files are read with the options of the index. */
+/* Without parameters s->options stays NULL, and files are read with the options of the index. */
 static int read_options(struct request *rq, struct state *s)
 {
     struct index_file_options *o = rq->options;

@@ -178,9 +178,9 @@ static void keep_answer(struct cache *c, const struct cache_key *key, struct cac
     struct entry *present = enter_generation(c, key) ? *slot_of(c, key->hash) : NULL;
     if (present && present->answer)
         return;
-    bool room = !answer || (answer->len <= cache_longest(c) &&
+    bool fits = !answer || (answer->len <= cache_longest(c) &&
                             make_space(c, 2 * OVERHEAD + sizeof *answer + answer->len));
-    struct entry *e = room ? entry_of(c, key) : NULL;
+    struct entry *e = fits ? entry_of(c, key) : NULL;
     if (!e || !answer)
         return;
     e->answer = cache_answer_ref(answer);

@@ -19,7 +19,7 @@
 
 /* Default size of all answers with their overhead; the least recently used are evicted. */
 #define CACHE_BYTES (64u << 20)
-#define CACHE_SHARE 8 /* the largest answer is CACHE_BYTES / CACHE_SHARE */
+#define CACHE_SHARE 8 /* an answer may take at most this part of the cache: one eighth */
 
 /* The body with its content coding, and the headers that the request does not determine. Immutable.
  */
@@ -67,7 +67,8 @@ void cache_free(struct cache *c);      /* NULL-safe; all places must have left *
 /* With CACHE_HIT, *ret_answer is a new reference. Returns CACHE_ALONE if there is no memory. */
 enum cache_turn cache_lookup(struct cache *c, const struct cache_key *key, struct cache_place *p,
                              struct cache_answer **ret_answer);
-/* Returns the answer (a new reference) or NULL, and changes nothing. */
+/* Returns the answer (a new reference), which counts as a hit and as used, or NULL. Starts no
+ * computation and joins none. */
 struct cache_answer *cache_find(struct cache *c, const struct cache_key *key);
 /* Settles the leader's flight and keeps its answer. Returns the places that joined (NULL if there
  * are none, or p does not lead): they must be given this or another answer by cache_deliver; with

@@ -218,6 +218,8 @@ int selection_open_file(struct request *rq, const char *param, const char *path,
     one.phases = PHASE_ANY;
     one.query = query;
     int rc = selection_open(rq, &one, ret);
+    if (rc == ERR_NOT_FOUND && strcmp(rq->err.param, "file") == 0)
+        snprintf(rq->err.param, sizeof rq->err.param, "%s", param);
     if (rc == 0 && query_files(*ret, &files) != 1)
         return params_refuse(rq, param, "must name one trace file");
     if (rc == 0)

@@ -69,7 +69,8 @@ int selection_check_strict(struct request *rq);
  * returns the error of selection_check_strict, so that no work is done for a refused request. */
 int selection_open(struct request *rq, const struct selection *s, struct query **ret);
 /* Opens the query of the objects of one file, of all kinds. `param`: the parameter that named it;
- * `query`: a filter, may be empty. Returns ERR_PARAM unless exactly one file has this path. */
+ * `query`: a filter, may be empty. Returns ERR_NOT_FOUND if there is no such file, ERR_PARAM if a
+ * pattern does not match exactly one; both errors name `param`. */
 int selection_open_file(struct request *rq, const char *param, const char *path, struct text query,
                         struct query **ret, uint32_t *ret_file);
 

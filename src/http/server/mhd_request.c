@@ -1,6 +1,6 @@
 /* mhd_request.c - checks the message of a request. Messages that libmicrohttpd 0.9.75 accepts
- * although they are invalid (duplicate Host, two lengths, NULs, absolute URIs, unknown methods ...)
- * are refused here; docs: RFC 9112, RFC 9110. */
+ * although they are invalid (duplicate Host, two lengths, NULs, unknown methods ...) are refused
+ * here (RFC 9112, RFC 9110). */
 #include "http/access/stored.h"
 #include "http/access/viewer.h"
 #include "http/endpoints/endpoints.h"
@@ -504,8 +504,8 @@ bool request_parse(struct exchange *x, struct MHD_Connection *c, struct exchange
         x->coding_level = (int)level->number;
         x->packed = true;
     }
-    bool fixed = x->rq.endpoint->immediate; /* compressed only if the answer is the same for all */
-    if ((!x->rq.endpoint->format_count && !fixed) ||
+    /* answer_now() compresses only those immediate answers that are the same for all. */
+    if ((!x->rq.endpoint->format_count && !x->rq.endpoint->immediate) ||
         x->rq.format == FORMAT_TAR) /* its members are compressed */
         x->coding = CODING_IDENTITY;
     else if (x->packed)

@@ -33,7 +33,7 @@ static struct check_facts well(void)
                                 .index_bytes = 5 << 20,
                                 .directories = directories,
                                 .directory_count = 1,
-                                .ready = true,
+                                .progress.listed = true,
                                 .open_files = 90,
                                 .open_files_max = UINT64_MAX};
 }
@@ -44,6 +44,8 @@ static void all_well(void)
 
     CHECK(has(&f, "ok", "its index: /i, 5 MiB"));
     CHECK(has(&f, "ok", "all files found are indexed"));
+    f.progress.files_unasked = 7;
+    CHECK(has(&f, "ok", "all files that requests have selected are indexed; 7 others are not"));
     CHECK(!has(&f, "ok", "it serves 1 directories: /a"));
     f.directory_count = 2;
     CHECK(has(&f, "ok", "it serves 2 directories: /a, /b c"));
@@ -58,7 +60,6 @@ static void indexing(void)
 {
     struct check_facts f = well();
 
-    f.ready = false;
     f.progress.files_pending = 3;
     CHECK(has(&f, "warn", "it is indexing: 3 files are pending"));
     f.progress.store_error = -ENOSPC;
