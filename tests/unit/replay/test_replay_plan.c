@@ -375,6 +375,23 @@ static void renamed_directory(void)
     end();
 }
 
+/* Directories of a --map are not renamed. */
+static void renamed_map(void)
+{
+    begin();
+    options.maps[0] = (struct replay_map){"/data", "/"};
+    options.map_count = 1;
+    next(1, "open", opened("/d/f", O_RDWR, 3));
+    next(1, "write", on_fd(3, 100));
+    CALL("rename", .file = TEXT("/data/d"), .file2 = TEXT("/e"));
+    CHECK(!op.moved);
+    CALL("mkdir", .file = TEXT("/d"));
+    CALL("rename", .file = TEXT("/d"), .file2 = TEXT("/data/e"));
+    CHECK(!op.moved);
+    CHECK_INT(file_of("/d/f")->size, 100);
+    end();
+}
+
 static void paths(void)
 {
     static const char *const names[][2] = {
@@ -408,6 +425,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
                                           {"renamed_directory", renamed_directory},
+                                          {"renamed_map", renamed_map},
                                           {"paths", paths},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
