@@ -309,6 +309,31 @@ static void out_of_range(void)
     end();
 }
 
+/* Failed calls, and reads beyond the end, do not show how long a file is. */
+static void failed_calls(void)
+{
+    begin();
+    next(1, "open", opened("/a", O_RDWR, 3));
+    next(1, "read", on_fd(3, 100));
+    struct event far = on_fd(3, 0);
+    far.has |= HAS_OFFSET | HAS_LENGTH;
+    far.offset = INT64_C(1) << 50;
+    next(1, "pread", far);
+    CHECK_INT(file_of("/a")->need, 100);
+    far.ret = -1;
+    next(1, "pwrite", far);
+    CHECK_INT(file_of("/a")->size, 0);
+    next(1, "ftruncate", far);
+    CHECK(!reason && !file_of("/a")->truncated);
+    struct event e = sought(3, -5, SEEK_SET);
+    e.has |= HAS_RET;
+    e.ret = -1;
+    next(1, "fseek", e);
+    CHECK(!reason);
+    CHECK_INT(next(1, "read", on_fd(3, 10))->offset, 100);
+    end();
+}
+
 /* ---- what files have to be ------------------------------------------------------------------- */
 
 static void created_and_needed(void)
@@ -422,6 +447,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"modes", modes},
                                           {"failed_opens", failed_opens},
                                           {"out_of_range", out_of_range},
+                                          {"failed_calls", failed_calls},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
                                           {"renamed_directory", renamed_directory},
