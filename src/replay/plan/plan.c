@@ -216,6 +216,12 @@ static int plan_on_handle(struct plan *p, const struct event *e, const struct ca
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* fflush(NULL) */
+static bool flushes_all(const struct event *e, const struct call *c)
+{
+    return c->kind == CALL_SYNC && c->traits & CALL_STREAM && !e->file.len && !(e->has & HAS_FD);
+}
+
 static int plan_paths(struct plan *p, const struct event *e, const struct call *c,
                       struct operation *op, const char **ret_reason)
 {
@@ -228,7 +234,7 @@ static int plan_paths(struct plan *p, const struct event *e, const struct call *
         *ret_reason = op->path->refusal;
     else if (op->path2 && op->path2->refusal)
         *ret_reason = op->path2->refusal;
-    else if (!op->path && !(call_uses_handle(c->kind) && (e->has & HAS_FD)))
+    else if (!op->path && !(call_uses_handle(c->kind) && (e->has & HAS_FD)) && !flushes_all(e, c))
         *ret_reason = "the event names no file";
     else if (two && !op->path2)
         *ret_reason = "the event names no second file";
@@ -259,7 +265,9 @@ int plan_event(struct plan *p, const struct event *e, const struct call *c, uint
         return rc;
     if (call_opens(c->kind))
         return plan_open(p, e, c, process, op);
-    if (call_uses_handle(c->kind) && !(c->kind == CALL_SYNC && !op->path && !(e->has & HAS_FD)))
+    if (flushes_all(e, c))
+        return 0;
+    if (call_uses_handle(c->kind))
         return plan_on_handle(p, e, c, process, op, ret_reason);
     if (c->kind == CALL_TRUNCATE && op->length < 0)
         *ret_reason = bad_size;

@@ -334,6 +334,16 @@ static void failed_calls(void)
     end();
 }
 
+static void flush_of_all_streams(void)
+{
+    begin();
+    CALL("fflush", .has = HAS_RET);
+    CHECK(!reason && op.call && !op.handle && !op.path);
+    CALL("fsync", .has = HAS_RET);
+    CHECK(reason && strstr(reason, "names no file"));
+    end();
+}
+
 /* ---- what files have to be ------------------------------------------------------------------- */
 
 static void created_and_needed(void)
@@ -448,6 +458,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"failed_opens", failed_opens},
                                           {"out_of_range", out_of_range},
                                           {"failed_calls", failed_calls},
+                                          {"flush_of_all_streams", flush_of_all_streams},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
                                           {"renamed_directory", renamed_directory},
