@@ -18,8 +18,9 @@ struct report_name {
     int64_t time_ns, time_traced_ns;
     struct sketch *taken, *traced;
 };
+#define REPORT_NO_NAME UINT32_MAX
 struct report_reason {
-    uint32_t name;
+    uint32_t name;             /* REPORT_NO_NAME: of several */
     const char *reason, *file; /* `file`: the first file; NULL: none */
     uint64_t count;
     bool failed;
