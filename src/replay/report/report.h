@@ -62,8 +62,8 @@ int64_t report_name(struct report *r, struct text name);
 /* Counts an event of the category. Returns 0 or -ENOMEM. */
 int report_category(struct report *r, struct text category);
 void report_count(struct report *r, const struct outcome *o);
-/* Counts `count` skipped events. `reason` is a constant or in shared memory; so is `file`, which may
- * be NULL. */
+/* Counts `count` skipped events. `reason` is a constant or in shared memory; so is `file`, which
+ * may be NULL. */
 void report_skip(struct report *r, uint32_t name, const char *reason, const char *file,
                  uint64_t count);
 /* Records a file that could not be prepared, with a code of root.h. */
