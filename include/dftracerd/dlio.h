@@ -79,7 +79,7 @@ enum {
     DLIO_MIXTURE_MAX = 10000 /* EM runs on at most this number of order statistics, evenly spaced */
 };
 struct dlio_candidate {
-    bool valid; /* the estimate exists; else the other members are 0 */
+    bool valid; /* the estimate exists; else the other members but model.family are 0 */
     struct dlio_model model;
     double log_likelihood, bic, ks; /* ks: one-sample Kolmogorov-Smirnov statistic */
 };

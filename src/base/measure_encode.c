@@ -1,7 +1,8 @@
 /* measure_encode.c - encodes sketches. The bytes depend on the values only, not on the order in
  * which they were added or merged.
  *
- *   kind (1: empty, 2: whole numbers, 3: doubles, 4: bins), varint count, then
+ *   kind (1: empty, 2: whole numbers, 3: doubles, 4: bins), and unless it is empty: varint count,
+ *   then
  *   2: the values ascending: zigzag of the first, differences
  *   3: the values ascending, 8 bytes each
  *   4: min and max (8 bytes each), varint number of bins, then for each the step from the bin

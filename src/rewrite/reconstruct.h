@@ -79,8 +79,8 @@ int reconstruct_open_file(const struct reconstruct *r, const char *path);
 /* reconstruct_open.c: reads the sidecar for the first time, and opens it for the second. */
 int reconstruct_read_sidecar(struct reconstruct *r, struct err *err);
 /* reconstruct_lines.c: writes the next lines of a target, at most *lines. Subtracts their number
- * from *lines, and adds it to *missing if they are not available. Returns -ENOMEM, -errno of an
- * existing file, or errors of writing. */
+ * from *lines, and adds it to *missing if they are not available. Returns 0, -ENOMEM, -errno of an
+ * existing file, the error of the budget, or errors of writing. */
 int reconstruct_take_lines(struct reconstruct *r, struct reconstruct_target *t, uint64_t *lines,
                            uint64_t *missing, struct err *err);
 /* Writes text of the current source but for its last '\n', which is held back until more text

@@ -44,7 +44,8 @@ int reconstruct_write_text(struct reconstruct *r, struct text text, struct err *
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Decides whether the file is byte for byte the one that was written; an unreadable one is not. */
+/* Decides whether the file is byte for byte the one that was written: not if reading it fails with
+ * EIO. */
 static int compare_file(struct reconstruct *r, struct reconstruct_file *f, int fd, char *piece)
 {
     struct hash128 hash;
@@ -78,7 +79,7 @@ static void next_pair(struct reconstruct_target *t)
     t->adding = t->added.bad ? 0 : adding;
 }
 
-/* Opens the next file. A missing one has lines that are skipped, too. */
+/* Opens the next file. A missing one is begun, too: its lines are counted as missing. */
 static int open_next_file(struct reconstruct *r, struct reconstruct_target *t, struct err *err)
 {
     struct trace_reader_options options = {0};
@@ -160,7 +161,8 @@ static int skip_added(struct reconstruct *r, struct reconstruct_target *t, struc
     return rc < 0 ? rc : 0;
 }
 
-/* Subtracts lines. Text after the last line of a source is not needed. */
+/* Subtracts lines, and ends the file after its last line from a source: the text after it is not
+ * needed. */
 static void use_lines(struct reconstruct_target *t, uint64_t taken)
 {
     t->left -= taken;

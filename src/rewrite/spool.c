@@ -16,12 +16,15 @@ struct spool {
 
 int disk_budget_charge(struct disk_budget *b, uint64_t bytes)
 {
-    uint64_t used = b ? atomic_fetch_add(&b->used, bytes) + bytes : 0;
+    uint64_t used = b ? b->used : 0;
 
-    if (!b || !b->limit || used <= b->limit)
+    if (!b)
         return 0;
-    b->used -= bytes;
-    return -ENOSPC;
+    do {
+        if (b->limit && (used > b->limit || bytes > b->limit - used))
+            return -ENOSPC;
+    } while (!atomic_compare_exchange_weak(&b->used, &used, used + bytes));
+    return 0;
 }
 
 void disk_budget_release(struct disk_budget *b, uint64_t bytes)

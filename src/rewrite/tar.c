@@ -43,7 +43,8 @@ static void put_octal(char *field, size_t size, uint64_t value)
         field[i] = (char)('0' + (value & 7));
 }
 
-/* Returns false if the name needs a pax record; then the header has its start. */
+/* Returns false if the name needs a pax record; the header then has its start, or all of it if only
+ * its characters are not ASCII. */
 static bool put_name(struct header *h, struct text name)
 {
     bool ascii = true;

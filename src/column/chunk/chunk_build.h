@@ -182,7 +182,7 @@ struct dictionary *build_dictionary(struct chunk_builder *b, struct column_build
 int stage_begin(struct column_build *c, unsigned number);
 void stage_done(struct column_build *c);
 size_t stage_bytes(const struct column_build *c);
-/* Moves the full block in `fill` to `kept`. Returns 0 or -ENOMEM. */
+/* Moves the full block in `fill` to `kept`. Returns 0, or -ENOMEM: the block is lost. */
 int stage_store_block(struct column_build *c);
 /* Adds a value; its row is marked elsewhere. Returns 0 or -ENOMEM. */
 static inline __attribute__((always_inline)) int stage_push(struct column_build *c, int64_t value)

@@ -46,6 +46,7 @@ int stage_store_block(struct column_build *c)
     struct pack_range range;
     struct stage_place place = {.at = c->kept.len};
 
+    c->next = c->fill; /* on failure, too: callers add other values before they check for errors */
     pack_kernels()->measure(c->fill, PACK_BLOCK, &range);
     if (range.min != range.max)
         place.bytes = (uint8_t)pack_aligned_bytes((uint64_t)range.max - (uint64_t)range.min);
@@ -59,7 +60,6 @@ int stage_store_block(struct column_build *c)
     buf_append(&c->ranges, &range, sizeof(range));
     buf_append(&c->places, &place, sizeof(place));
     c->full += PACK_BLOCK;
-    c->next = c->fill;
     return c->ranges.error | c->places.error;
 }
 

@@ -103,8 +103,8 @@ int pack_read_u32(struct pack_stream *s, uint32_t first, uint32_t n, uint32_t *o
 /* Bit i of out = value i is within [lo, hi]. out: (count + 63) / 64 words. Returns 0,
  * ERR_CORRUPT or -ENOMEM. */
 int pack_select_i64(struct pack_stream *s, int64_t lo, int64_t hi, uint64_t *out);
-/* The same for codes: value v passes if bit v of the table is set, which has `codes` bits, in whole
- * 32-bit words. */
+/* The same for codes: value v passes if bit v of the table is set, which has `code_count` bits, in
+ * whole 32-bit words. */
 int pack_select_codes(struct pack_stream *s, const uint32_t *table, uint32_t code_count,
                       uint64_t *out);
 /* out[k] = value places[k]; places ascend. Returns 0, ERR_CORRUPT or -ENOMEM. */
@@ -136,7 +136,7 @@ struct pack_kernels {
     /* the inverse: values minus base */
     void (*narrow64)(const int64_t *in, unsigned bytes, size_t n, uint64_t base, uint8_t *out);
     /* Copies the next value to out[i] where bit i of valid is set, else 0; returns the position
-     * after the last value; reads up to 3 values too far. */
+     * after the last value; reads up to 4 values too far. */
     const int64_t *(*expand64)(const int64_t *in, const uint64_t *valid, size_t n, int64_t *out);
     /* out[i] = v[i] - base */
     void (*above)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);

@@ -42,7 +42,8 @@ static struct trace_out *trace_new(int fd)
 static void trace_free(struct trace_out *t)
 {
     deflateEnd(&t->z);
-    close(t->fd);
+    if (t->fd >= 0)
+        close(t->fd);
     free(t->part);
     buf_done(&t->text);
     buf_done(&t->packed);
@@ -172,7 +173,10 @@ int trace_out_close(struct trace_out *t, bool keep, struct err *err)
         return 0;
     buf_puts(&t->text, "]\n");
     flush_text(t);
-    int rc = t->error;
+    int closed = close(t->fd), rc = t->error; /* some file systems report a failed write here */
+    t->fd = -1;
+    if (rc == 0 && closed < 0)
+        rc = -errno;
     if (rc == 0 && keep && rename(t->part, t->path) < 0)
         rc = -errno;
     if (rc < 0 || !keep)

@@ -11,12 +11,14 @@
 #include "replay/perform/perform.h"
 
 struct trace_out;
-/* *new*; returns 0, or -errno with err. */
+/* *new*; `path` is borrowed until trace_out_close. Returns 0, -ENOMEM, or -errno with
+ * err. */
 int trace_out_open(const char *path, struct trace_out **ret, struct err *err);
 /* Writes a line; `begin_ns` is a time of clock_real_ns. */
 void trace_out_put(struct trace_out *t, const struct operation *op, const struct performed *done,
                    int64_t begin_ns, int64_t taken_ns);
-/* NULL-safe. `keep` false: the file is removed. */
+/* NULL-safe. `keep` false: the file is removed. Returns 0, or -errno with err if lines are missing:
+ * then it is removed, too. */
 int trace_out_close(struct trace_out *t, bool keep, struct err *err);
 
 /* Creates a nameless file for a part beside the trace. Returns a descriptor or -errno. */

@@ -21,6 +21,11 @@ void operation_drop(struct operation *op)
     order_ended(op);
 }
 
+static bool has_failed(const struct event *e)
+{
+    return e->has & HAS_RET && e->ret < 0;
+}
+
 static const char *plan_bytes(const struct event *e, const struct call *c, struct operation *op)
 {
     int64_t n = e->has & HAS_COUNT ? e->count : e->has & HAS_SIZE ? e->size : 0;
@@ -54,8 +59,10 @@ static const char *plan_transfer(struct plan *p, const struct event *e, const st
     if (from < 0 || __builtin_add_overflow(from, (int64_t)op->bytes, &end) || end > file_max)
         return bad_offset;
     op->offset = from;
-    if (c->kind == CALL_READ ? !file_plan_read(p, f, (uint64_t)end)
-                             : !file_plan_write(p, f, (uint64_t)from, (uint64_t)end))
+    /* A call that failed or was at the end moves nothing, wherever its position is. */
+    if (op->bytes > 0 &&
+        (c->kind == CALL_READ ? !file_plan_read(p, f, (uint64_t)end)
+                              : !file_plan_write(p, f, (uint64_t)from, (uint64_t)end)))
         return no_space;
     if (!at)
         h->pos = end;
@@ -70,7 +77,7 @@ static const char *plan_seek(struct plan *p, const struct event *e, const struct
     bool has_result = !(c->traits & CALL_STREAM) && e->has & HAS_RET;
     if (whence < 0 || whence > SEEK_END)
         return "this kind of seek is not replayed";
-    if (has_result && e->ret < 0)
+    if (has_failed(e))
         return NULL;
     if (whence == SEEK_END && has_result && e->offset <= e->ret &&
         !__builtin_sub_overflow(e->ret, e->offset, &to) && !file_plan_read(p, f, (uint64_t)to))
@@ -102,7 +109,8 @@ static const char *plan_handle_call(struct plan *p, const struct event *e, const
     case CALL_FTRUNCATE:
         if (e->length < 0)
             return bad_size;
-        file_truncated(p, h->path->file, (uint64_t)e->length);
+        if (!has_failed(e))
+            file_truncated(p, h->path->file, (uint64_t)e->length);
         return NULL;
     default:
         return NULL;
@@ -117,7 +125,6 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
     struct file *f = op->path->file;
     struct handle **slot = descriptor_opened_slot(p, e, c, process, op->path);
     struct handle *h = slot ? handle_new(p->shared, op->path, HANDLE_WAITING, process) : NULL;
-    bool worked = !(e->has & HAS_RET) || e->ret >= 0;
     if (!h)
         return -ENOMEM;
     op->flags = descriptor_flags(e, c);
@@ -125,7 +132,7 @@ static int plan_open(struct plan *p, const struct event *e, const struct call *c
     h->append = op->flags & O_APPEND;
     h->is_stream = c->traits & CALL_STREAM;
     h->is_dir = c->kind == CALL_OPENDIR;
-    if (!worked)
+    if (has_failed(e))
         return 0;
     if (op->flags & O_CREAT && (op->flags & O_ACCMODE) != O_RDONLY &&
         (e->has & HAS_FLAGS || c->kind != CALL_OPEN))
@@ -209,6 +216,12 @@ static int plan_on_handle(struct plan *p, const struct event *e, const struct ca
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* fflush(NULL) */
+static bool flushes_all(const struct event *e, const struct call *c)
+{
+    return c->kind == CALL_SYNC && c->traits & CALL_STREAM && !e->file.len && !(e->has & HAS_FD);
+}
+
 static int plan_paths(struct plan *p, const struct event *e, const struct call *c,
                       struct operation *op, const char **ret_reason)
 {
@@ -221,7 +234,7 @@ static int plan_paths(struct plan *p, const struct event *e, const struct call *
         *ret_reason = op->path->refusal;
     else if (op->path2 && op->path2->refusal)
         *ret_reason = op->path2->refusal;
-    else if (!op->path && !(call_uses_handle(c->kind) && (e->has & HAS_FD)))
+    else if (!op->path && !(call_uses_handle(c->kind) && (e->has & HAS_FD)) && !flushes_all(e, c))
         *ret_reason = "the event names no file";
     else if (two && !op->path2)
         *ret_reason = "the event names no second file";
@@ -252,7 +265,9 @@ int plan_event(struct plan *p, const struct event *e, const struct call *c, uint
         return rc;
     if (call_opens(c->kind))
         return plan_open(p, e, c, process, op);
-    if (call_uses_handle(c->kind) && !(c->kind == CALL_SYNC && !op->path && !(e->has & HAS_FD)))
+    if (flushes_all(e, c))
+        return 0;
+    if (call_uses_handle(c->kind))
         return plan_on_handle(p, e, c, process, op, ret_reason);
     if (c->kind == CALL_TRUNCATE && op->length < 0)
         *ret_reason = bad_size;

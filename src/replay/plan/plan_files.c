@@ -117,6 +117,8 @@ static void move_data(struct plan *p, bool is_rename, struct file *f, struct fil
 static int plan_rename(struct plan *p, struct file *f, struct file *to, bool can_have_files,
                        struct moved **ret)
 {
+    if (f->map >= 0 || to->map >= 0)
+        return 0; /* it will fail: a --map is read only */
     int rc = can_have_files ? files_move(p->files, f, to, ret) : 0;
     to->is_dir |= f->is_dir;
     for (const struct moved *m = *ret; m; m = m->next) {

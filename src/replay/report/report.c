@@ -60,20 +60,31 @@ int report_category(struct report *r, struct text category)
     return 0;
 }
 
-void report_reason(struct report *r, const struct report_reason *more)
+static struct report_reason *find_reason(struct report *r, const struct report_reason *one)
 {
     for (unsigned i = 0; i < r->reason_count; i++) {
         struct report_reason *known = &r->reasons[i];
-        if (known->name == more->name && known->failed == more->failed &&
-            strcmp(known->reason, more->reason) == 0) {
-            known->count += more->count;
-            return;
-        }
+        if (known->name == one->name && known->failed == one->failed &&
+            strcmp(known->reason, one->reason) == 0)
+            return known;
     }
-    if (r->reason_count < REPORT_REASONS_MAX)
-        r->reasons[r->reason_count++] = *more;
+    return NULL;
+}
+
+/* The last two elements are for all further reasons: of failed, and of skipped events. */
+void report_reason(struct report *r, const struct report_reason *more)
+{
+    const struct report_reason other = {REPORT_NO_NAME, "(other names and reasons)", NULL,
+                                        more->count, more->failed};
+    struct report_reason *known = find_reason(r, more);
+    if (!known && r->reason_count >= REPORT_REASONS_MAX - 2) {
+        more = &other;
+        known = find_reason(r, more);
+    }
+    if (known)
+        known->count += more->count;
     else
-        r->reasons[REPORT_REASONS_MAX - 1].count += more->count;
+        r->reasons[r->reason_count++] = *more;
 }
 
 void report_skip(struct report *r, uint32_t name, const char *reason, const char *file,

@@ -1,5 +1,5 @@
-/* report.h - executed events by name; skipped events by name and reason. Threads: report_count: any
- * thread; the planning thread adds names. */
+/* report.h - executed events by name; skipped events by name and reason. Threads: report_count and
+ * report_skip: any thread; all others: the planning thread. */
 #ifndef DFTRACERD_REPLAY_REPORT_REPORT_H
 #define DFTRACERD_REPLAY_REPORT_REPORT_H
 
@@ -18,8 +18,9 @@ struct report_name {
     int64_t time_ns, time_traced_ns;
     struct sketch *taken, *traced;
 };
+#define REPORT_NO_NAME UINT32_MAX
 struct report_reason {
-    uint32_t name;
+    uint32_t name;             /* REPORT_NO_NAME: of several */
     const char *reason, *file; /* `file`: the first file; NULL: none */
     uint64_t count;
     bool failed;
@@ -61,8 +62,8 @@ int64_t report_name(struct report *r, struct text name);
 /* Counts an event of the category. Returns 0 or -ENOMEM. */
 int report_category(struct report *r, struct text category);
 void report_count(struct report *r, const struct outcome *o);
-/* Counts a skipped event. `reason` is a constant or in shared memory; so is `file`, which may be
- * NULL. */
+/* Counts `count` skipped events. `reason` is a constant or in shared memory; so is `file`, which
+ * may be NULL. */
 void report_skip(struct report *r, uint32_t name, const char *reason, const char *file,
                  uint64_t count);
 /* Records a file that could not be prepared, with a code of root.h. */

@@ -9,7 +9,7 @@
 static void put_name(struct buf *out, int width, struct text name)
 {
     size_t from = out->len;
-    buf_printf(out, "%-*.*s", width, (int)name.len, name.ptr);
+    buf_printf(out, "%-*.*s", width, (int)name.len, name.ptr ? name.ptr : "");
     for (size_t i = from; i < out->len; i++)
         if ((unsigned char)out->data[i] < 0x20 || out->data[i] == 0x7f)
             out->data[i] = '?';
@@ -84,7 +84,7 @@ static void print_reasons(struct report *r, bool failed, struct buf *out)
         first = false;
         buf_printf(out, "  %10llu  ", (unsigned long long)r->reasons[i].count);
         put_name(out, 0, name);
-        buf_printf(out, ": %s", r->reasons[i].reason);
+        buf_printf(out, "%s%s", name.len ? ": " : "", r->reasons[i].reason);
         if (r->reasons[i].file) {
             buf_puts(out, ", first ");
             buf_json_text(out, text_of(r->reasons[i].file));

@@ -115,10 +115,10 @@ int place_open(const struct options *o, uint64_t file, char *name, size_t size)
 {
     char path[PATH_MAX];
     file_path(o, target, file, name, size);
-    if (o->single && strcmp(target, "-") == 0)
-        return dup(STDOUT_FILENO);
     file_path(o, part[0] ? part : target, file, path, sizeof path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = o->single && strcmp(target, "-") == 0
+                 ? dup(STDOUT_FILENO)
+                 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return fd < 0 ? -errno : fd;
 }
 

@@ -3,6 +3,7 @@
  * pruning, damage. */
 #include "column/chunk/chunk_build.h"
 #include "chunk_maker.h"
+#include "failing_malloc.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -181,6 +182,46 @@ static void times_that_do_not_fit(void)
     chunk_view_free(v);
     buf_done(&value);
     maker_end();
+}
+
+static int build_once(const struct buf *text)
+{
+    struct buf value = {0};
+    struct chunk_builder *builder = NULL;
+    struct chunk_built built;
+    struct trace_event e;
+    int got, rc = chunk_builder_new(&maker_options, &builder);
+
+    if (rc < 0)
+        return rc;
+    trace_scan_begin(maker_scanner, text->data, text->len - 64, TRACE_US);
+    chunk_builder_begin(builder, maker_scanner);
+    while (rc == 0 && (got = trace_scan_next(maker_scanner, &e)) != 0)
+        rc = got < 0 ? got : chunk_builder_add(builder, &e);
+    rc = rc ? rc : chunk_builder_finish(builder, 7, &value, &built);
+    chunk_builder_free(builder);
+    buf_done(&value);
+    return rc;
+}
+
+/* The last line converts all times to nanoseconds, in which those before it do not fit. */
+static void without_memory(void)
+{
+    struct buf text = {0};
+
+    for (int i = 0; i < 2500; i++)
+        buf_puts(&text, "{\"name\":\"a\",\"ts\":1,\"dur\":9223372036854776,\"ph\":\"X\"}\n");
+    buf_puts(&text, "{\"name\":\"a\",\"ts\":1,\"dur\":1.5,\"ph\":\"X\"}\n");
+    buf_append(&text, (char[64]){0}, 64);
+    maker_begin();
+    CHECK_INT(build_once(&text), 0); /* and its texts have ids from now on */
+    for (unsigned n = 0; failing_malloc_next(n); n++) {
+        int rc = build_once(&text);
+        failing_malloc_stop();
+        CHECK_INT(rc, failing_malloc_happened() ? -ENOMEM : 0);
+    }
+    maker_end();
+    buf_done(&text);
 }
 
 /* One field a line over many rows: every pattern of nulls at every length that matters. */
@@ -732,6 +773,7 @@ static const struct check_test tests[] = {
     {"members_in_any_order", members_in_any_order},
     {"types_of_columns", types_of_columns},
     {"times_that_do_not_fit", times_that_do_not_fit},
+    {"without_memory", without_memory},
     {"null_patterns", null_patterns},
     {"nulls_read_as_zero", nulls_read_as_zero},
     {"too_many_paths", too_many_paths},

@@ -309,6 +309,41 @@ static void out_of_range(void)
     end();
 }
 
+/* Failed calls, and reads beyond the end, do not show how long a file is. */
+static void failed_calls(void)
+{
+    begin();
+    next(1, "open", opened("/a", O_RDWR, 3));
+    next(1, "read", on_fd(3, 100));
+    struct event far = on_fd(3, 0);
+    far.has |= HAS_OFFSET | HAS_LENGTH;
+    far.offset = INT64_C(1) << 50;
+    next(1, "pread", far);
+    CHECK_INT(file_of("/a")->need, 100);
+    far.ret = -1;
+    next(1, "pwrite", far);
+    CHECK_INT(file_of("/a")->size, 0);
+    next(1, "ftruncate", far);
+    CHECK(!reason && !file_of("/a")->truncated);
+    struct event e = sought(3, -5, SEEK_SET);
+    e.has |= HAS_RET;
+    e.ret = -1;
+    next(1, "fseek", e);
+    CHECK(!reason);
+    CHECK_INT(next(1, "read", on_fd(3, 10))->offset, 100);
+    end();
+}
+
+static void flush_of_all_streams(void)
+{
+    begin();
+    CALL("fflush", .has = HAS_RET);
+    CHECK(!reason && op.call && !op.handle && !op.path);
+    CALL("fsync", .has = HAS_RET);
+    CHECK(reason && strstr(reason, "names no file"));
+    end();
+}
+
 /* ---- what files have to be ------------------------------------------------------------------- */
 
 static void created_and_needed(void)
@@ -375,6 +410,23 @@ static void renamed_directory(void)
     end();
 }
 
+/* Directories of a --map are not renamed. */
+static void renamed_map(void)
+{
+    begin();
+    options.maps[0] = (struct replay_map){"/data", "/"};
+    options.map_count = 1;
+    next(1, "open", opened("/d/f", O_RDWR, 3));
+    next(1, "write", on_fd(3, 100));
+    CALL("rename", .file = TEXT("/data/d"), .file2 = TEXT("/e"));
+    CHECK(!op.moved);
+    CALL("mkdir", .file = TEXT("/d"));
+    CALL("rename", .file = TEXT("/d"), .file2 = TEXT("/data/e"));
+    CHECK(!op.moved);
+    CHECK_INT(file_of("/d/f")->size, 100);
+    end();
+}
+
 static void paths(void)
 {
     static const char *const names[][2] = {
@@ -405,9 +457,12 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"modes", modes},
                                           {"failed_opens", failed_opens},
                                           {"out_of_range", out_of_range},
+                                          {"failed_calls", failed_calls},
+                                          {"flush_of_all_streams", flush_of_all_streams},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
                                           {"renamed_directory", renamed_directory},
+                                          {"renamed_map", renamed_map},
                                           {"paths", paths},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -2,8 +2,10 @@
 #include "check.h"
 
 #include "rewrite/gzip.h"
+#include "rewrite/spool.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -389,6 +391,35 @@ static void a_tar_goes_as_it_is_made(void)
     end();
 }
 
+static void *charge_too_much(void *arg)
+{
+    struct disk_budget *budget = arg;
+    int charged = 0;
+
+    for (int i = 0; i < 1000000; i++)
+        charged += disk_budget_charge(budget, 101) == 0;
+    return charged ? budget : NULL;
+}
+
+/* A charge that is refused takes no space from others, not even for a moment. */
+static void refused_charges(void)
+{
+    struct disk_budget budget = {.limit = 100};
+    pthread_t other;
+    void *charged;
+    int refused = 0;
+
+    CHECK_STOP(pthread_create(&other, NULL, charge_too_much, &budget) == 0);
+    for (int i = 0; i < 1000000; i++) {
+        if (disk_budget_charge(&budget, 1) < 0)
+            refused++;
+        else
+            disk_budget_release(&budget, 1);
+    }
+    pthread_join(other, &charged);
+    CHECK(!charged && refused == 0 && budget.used == 0);
+}
+
 static void the_disk_budget_is_kept(void)
 {
     struct disk_budget budget = {.limit = 10};
@@ -615,6 +646,7 @@ static const struct check_test tests[] = {
     {"others_work_meanwhile", others_work_meanwhile},
     {"many_threads_need_no_more_memory", many_threads_need_no_more_memory},
     {"a_tar_goes_as_it_is_made", a_tar_goes_as_it_is_made},
+    {"refused_charges", refused_charges},
     {"the_disk_budget_is_kept", the_disk_budget_is_kept},
     {"bad_names_are_refused", bad_names_are_refused},
     {"a_directory_is_there_at_once_or_not_at_all", a_directory_is_there_at_once_or_not_at_all},
