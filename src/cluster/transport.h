@@ -15,8 +15,8 @@
 #include <mpi.h>
 #include <pthread.h>
 
-/* Far below the limit of MPI's counts (int), because the MPI thread may stay in a call of MPI until a
- * whole piece is copied. */
+/* Far below the limit of MPI's counts (int): the MPI thread may stay in a call of MPI until a whole
+ * piece is copied. */
 #define PIECE_BYTES ((size_t)16 << 20)
 
 enum packet_kind { PACKET_MESSAGE, PACKET_REQUEST, PACKET_ANSWER, PACKET_ALIVE };
