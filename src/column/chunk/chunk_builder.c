@@ -189,7 +189,9 @@ uint16_t build_slot(struct chunk_builder *b, uint16_t field)
     if (b->slot[field] != 0)
         return b->slot[field];
     struct text path = trace_field_path(b->scanner, field);
-    if (b->columns == BUILD_COLUMNS_MAX || is_special(path) || path.len > UINT16_MAX)
+    /* Columns are kept free for the fields that queries find in columns of their own only. */
+    unsigned kept = field < TRACE_FIELD_DYNAMIC ? 0 : TRACE_FIELD_DYNAMIC;
+    if (b->columns >= BUILD_COLUMNS_MAX - kept || is_special(path) || path.len > UINT16_MAX)
         return b->slot[field] = BUILD_TO_OTHER;
     path.ptr = arena_strdup(&b->arena, path);
     if (path.ptr == NULL || column_start(b, b->columns, path) < 0) {
