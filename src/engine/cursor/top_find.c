@@ -340,14 +340,27 @@ static int scan_rounds(struct finder *f, const struct top_survey *s)
     return rc;
 }
 
+/* Counts the chunks that no round has scanned. */
+static void count_skipped(const struct finder *f, const struct scan_place *places, size_t n)
+{
+    struct query_counters add = {.chunks_skipped = 0};
+
+    for (size_t i = 0; i < n; i++)
+        add.chunks_skipped += f->rounds[i] == 0 && !places[i].continued;
+    query_count(f->order.query, &add);
+}
+
 static int find_in_rounds(struct finder *f)
 {
     const struct scan_place *places;
+    size_t n = scan_places(f->order.query, &places);
     struct top_survey survey = {.places.count = 0};
 
-    f->rounds = calloc(scan_places(f->order.query, &places) + 1, sizeof(*f->rounds));
+    f->rounds = calloc(n + 1, sizeof(*f->rounds));
     int rc = f->rounds ? top_survey(&f->order, &survey) : -ENOMEM;
     rc = rc < 0 ? rc : scan_rounds(f, &survey);
+    if (rc == 0)
+        count_skipped(f, places, n);
     top_survey_done(&survey);
     free(f->rounds);
     return rc;

@@ -87,6 +87,7 @@ int top_survey(const struct top_order *o, struct top_survey *ret)
     size_t n = scan_places(o->query, &places);
     struct surveyor s = {.order = o};
     struct scan_sink sink = {.arg = &s,
+                             .uncounted = true,
                              .worker_begin = survey_begin,
                              .chunk_plan = survey_plan,
                              .chunk_begin = survey_chunk,

@@ -23,6 +23,7 @@ struct scan_sink {
     void *arg;
     bool ends_first; /* the first and the last place are scanned before the others */
     bool gathers;    /* see scan_worker_gather() */
+    bool uncounted;  /* another scan counts the chunks */
     /* Each worker begins at another part of the chunks. For results that differ by file: each
      * worker then has its own groups, and fewer have to be merged. */
     bool apart;
@@ -80,7 +81,8 @@ int scan_chunk(struct scan_worker *w, size_t position,
                int (*batch)(void *arg, struct scan_batch *b), void *arg);
 /* Scans as scan_chunk does, but only the rows whose bits are set in `rows`, without evaluating the
  * query, which is known to select them. `rows` has SCAN_WORDS words for each batch of the chunk;
- * NULL: the query selects the rows. */
+ * NULL: the query selects the rows. Otherwise the chunk is not counted, for a scan has found the
+ * rows. */
 int scan_chunk_rows(struct scan_worker *w, size_t position, uint64_t *rows,
                     int (*batch)(void *arg, struct scan_batch *b), void *arg);
 

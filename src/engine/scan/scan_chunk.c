@@ -272,8 +272,9 @@ int chunk_run(struct scan_worker *w, size_t position, struct chunk_scan *s)
     w->chunk.tests_pass = tri == TRI_ALL;
     w->chunk.all = w->chunk.tests_pass && w->chunk.place.first_row == 0 &&
                    !w->chunk.place.end_row && !w->chunk.within && !w->chunk.wanted;
-    w->counters.chunks_scanned += tri != TRI_NONE && !w->chunk.place.continued;
-    w->counters.chunks_skipped += tri == TRI_NONE && !w->chunk.place.continued;
+    bool counts = !w->chunk.place.continued && !s->rows && !s->sink->uncounted;
+    w->counters.chunks_scanned += counts && tri != TRI_NONE;
+    w->counters.chunks_skipped += counts && tri == TRI_NONE;
     rc = callback_result(w, rc);
     if (rc == 0 && tri == TRI_SOME && w->gathers)
         test_bind_only_codes(w, w->root);
