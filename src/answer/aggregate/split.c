@@ -42,8 +42,9 @@ static int piece_value(struct group_worker *w, const struct piece *p, unsigned s
 
     if (!batch_is_valid(lane->valid, p->row) || !batch_is_valid(values->with, p->row))
         return 0;
-    if (m->source == worker_plan(w)->dur)
-        return number_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
+    __int128 ns = p->to - p->from;
+    if (m->source == worker_plan(w)->dur && ns == (int64_t)ns)
+        return number_add(w, set, measure, p->group, (int64_t)ns, true);
     if (!shared && !p->first)
         return 0; /* other values are added where the event starts */
     if (!shared || whole)
@@ -138,6 +139,8 @@ int split_add(struct group_worker *w, struct scan_batch *b, unsigned set)
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
         struct piece piece = {.row = row, .group = w->group[j], .first = true};
+        if (batch_is_valid(dur.valid, row))
+            piece.to = piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
         if (!batch_is_valid(ts.valid, row)) { /* without a bucket, nothing is divided */
             ++*group_count(s, piece.group);
             for (unsigned i = 0; i < measures && rc == 0; i++)
@@ -145,8 +148,6 @@ int split_add(struct group_worker *w, struct scan_batch *b, unsigned set)
             continue;
         }
         piece.ts = (__int128)ts.i[row] * (ts.nano ? 1 : 1000);
-        if (batch_is_valid(dur.valid, row) && dur.i[row] > 0)
-            piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
         rc = row_add(w, &piece, set, lanes);
     }
     for (unsigned k = 0; k < p->keep_count && rc == 0; k++) /* values are kept of whole events */
