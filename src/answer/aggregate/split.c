@@ -26,17 +26,25 @@ static __int128 share_until(__int128 whole, __int128 at, __int128 dur)
     return dur <= INT64_MAX ? whole * at / dur : (__int128)((__float128)whole * at / dur);
 }
 
+/* The values of a measure; rows without a bit in `with` do not count. */
+struct lane {
+    struct batch_numbers of;
+    const uint64_t *with; /* NULL: all count */
+};
+
 static int piece_value(struct group_worker *w, const struct piece *p, unsigned set,
-                       unsigned measure, const struct batch_numbers *lane)
+                       unsigned measure, const struct lane *values)
 {
+    const struct batch_numbers *lane = &values->of;
     const struct measure *m = &worker_plan(w)->measures.at[measure];
     bool whole = p->from == 0 && p->to == p->dur;
     bool shared = m->source == worker_plan(w)->size || m->source == worker_plan(w)->bytes;
 
-    if (!batch_is_valid(lane->valid, p->row))
+    if (!batch_is_valid(lane->valid, p->row) || !batch_is_valid(values->with, p->row))
         return 0;
-    if (m->source == worker_plan(w)->dur)
-        return number_add(w, set, measure, p->group, (int64_t)(p->to - p->from), true);
+    __int128 ns = p->to - p->from;
+    if (m->source == worker_plan(w)->dur && ns == (int64_t)ns)
+        return number_add(w, set, measure, p->group, (int64_t)ns, true);
     if (!shared && !p->first)
         return 0; /* other values are added where the event starts */
     if (!shared || whole)
@@ -54,7 +62,7 @@ static int piece_value(struct group_worker *w, const struct piece *p, unsigned s
 }
 
 static int piece_add(struct group_worker *w, const struct piece *p, unsigned set,
-                     const struct batch_numbers *lanes)
+                     const struct lane *lanes)
 {
     const struct aggregate_plan *plan = worker_plan(w);
     const struct groups_of_set *s = &w->found->set[set];
@@ -88,8 +96,7 @@ static int64_t group_in_bucket(struct group_worker *w, unsigned set, uint32_t gr
     return rc < 0 ? rc : other;
 }
 
-static int row_add(struct group_worker *w, struct piece *p, unsigned set,
-                   const struct batch_numbers *lanes)
+static int row_add(struct group_worker *w, struct piece *p, unsigned set, const struct lane *lanes)
 {
     const __int128 step = worker_plan(w)->interval_ns, origin = worker_plan(w)->origin_ns;
     __int128 at = p->ts - origin, bucket = floor_to(at, step);
@@ -121,14 +128,19 @@ int split_add(struct group_worker *w, struct scan_batch *b, unsigned set)
     const struct groups_of_set *s = &w->found->set[set];
     unsigned measures = plan_measures(p, set);
     const struct batch_numbers ts = batch_numbers(b, p->ts), dur = batch_numbers(b, p->dur);
-    struct batch_numbers lanes[measures + 1];
+    struct lane lanes[measures + 1];
     int rc = 0;
 
-    for (unsigned i = 0; i < measures; i++)
-        lanes[i] = batch_numbers(b, p->measures.at[i].source);
+    for (unsigned i = 0; i < measures; i++) {
+        const struct measure *m = &p->measures.at[i];
+        lanes[i].of = batch_numbers(b, m->source);
+        lanes[i].with = m->with ? batch_numbers(b, m->with).valid : NULL;
+    }
     for (uint32_t j = 0; j < b->count && rc == 0; j++) {
         uint32_t row = batch_row(b, j);
         struct piece piece = {.row = row, .group = w->group[j], .first = true};
+        if (batch_is_valid(dur.valid, row))
+            piece.to = piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
         if (!batch_is_valid(ts.valid, row)) { /* without a bucket, nothing is divided */
             ++*group_count(s, piece.group);
             for (unsigned i = 0; i < measures && rc == 0; i++)
@@ -136,8 +148,6 @@ int split_add(struct group_worker *w, struct scan_batch *b, unsigned set)
             continue;
         }
         piece.ts = (__int128)ts.i[row] * (ts.nano ? 1 : 1000);
-        if (batch_is_valid(dur.valid, row) && dur.i[row] > 0)
-            piece.dur = (__int128)dur.i[row] * (dur.nano ? 1 : 1000);
         rc = row_add(w, &piece, set, lanes);
     }
     for (unsigned k = 0; k < p->keep_count && rc == 0; k++) /* values are kept of whole events */
