@@ -193,9 +193,10 @@ static int make_base(const char *base, struct err *err)
         if (base[i] != '/' && base[i] != '\0')
             continue;
         snprintf(path, sizeof path, "%.*s", (int)i, base);
-        if (mkdir(path, 0777) < 0 && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
-            return err_set_param(err, -errno, "index-base", "cannot create the directory %s: %s",
-                                 base, strerror(errno));
+        int why = mkdir(path, 0777) < 0 ? errno : 0;
+        if (why && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+            return err_set_param(err, -why, "index-base", "cannot create the directory %s: %s",
+                                 base, strerror(why));
     }
     return 0;
 }
