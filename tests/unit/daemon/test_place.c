@@ -117,6 +117,22 @@ static void errors_say_why(void)
     remove_base();
 }
 
+static void output_is_not_around_the_index(void)
+{
+    char *output = NULL;
+    struct roots none = {0};
+    make_base();
+    mkdir(path_of("out"), 0700);
+    mkdir(path_of("out/index"), 0700);
+    CHECK_INT(symlink(path_of("out"), path_of("link")), 0);
+    CHECK_INT(place_output(&none, path_of("link/index"), path_of("out"), &output, &err), -EINVAL);
+    CHECK_STR(err.param, "output-dir");
+    err_done(&err);
+    CHECK_INT(place_output(&none, path_of("link/index"), path_of("traces"), &output, &err), 0);
+    free(output);
+    remove_base();
+}
+
 /* ---- the runtime directory ------------------------------------------------------------------- */
 
 static void set_runtime(const char *chosen, const char *session)
@@ -195,6 +211,7 @@ static const struct check_test tests[] = {
     {"errors_name_index_dir", errors_name_index_dir},
     {"errors_name_index_base", errors_name_index_base},
     {"errors_say_why", errors_say_why},
+    {"output_is_not_around_the_index", output_is_not_around_the_index},
     {"lists_runtime_dirs", lists_runtime_dirs},
     {"errors_name_runtime_dir", errors_name_runtime_dir},
     {"session_dir_is_first", session_dir_is_first},
