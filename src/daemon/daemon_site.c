@@ -53,8 +53,10 @@ int daemon_site_open_index(struct daemon_site *s, const struct options *o,
         return -ENOMEM;
     int rc = index_open(&x, err, &s->index);
     if (rc == ERR_STORE_BUSY && !o->on_demand && !o->join &&
-        (join_end(&s->rendezvous, s->index_path) || takeover(s->index_path, TAKEOVER_MS)))
+        (join_end(&s->rendezvous, s->index_path) || takeover(s->index_path, TAKEOVER_MS))) {
+        err_done(err); /* a later error has another reason */
         rc = index_open(&x, err, &s->index);
+    }
     free(dimensions);
     if (rc == 0 && s->ranks)
         s->ranks->receive(s->ranks->arg, s->index);

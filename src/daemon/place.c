@@ -134,7 +134,7 @@ int place_output(const struct roots *r, const char *index_path, const char *dir,
 {
     if (!dir)
         return 0;
-    char *real = realpath(dir, NULL);
+    char *real = realpath(dir, NULL), *index = NULL;
     int rc = !real || access(real, W_OK | X_OK) < 0 ? -errno : 0;
     if (rc < 0)
         err_set_param(err, rc, "output-dir", "cannot write to %s: %s", dir, strerror(-rc));
@@ -143,10 +143,13 @@ int place_output(const struct roots *r, const char *index_path, const char *dir,
             rc = err_set_param(err, -EINVAL, "output-dir",
                                "%s and the directory of traces %s must not contain one another",
                                real, r->paths[i]);
-    if (rc == 0 && paths_overlap(real, index_path))
+    if (rc == 0) /* $TMPDIR may contain a symlink */
+        index = real_place(index_path);
+    if (rc == 0 && paths_overlap(real, index ? index : index_path))
         rc = err_set_param(err, -EINVAL, "output-dir",
                            "%s and the index directory %s must not contain one another", real,
                            index_path);
+    free(index);
     if (rc < 0)
         return free(real), rc;
     *ret = real;
@@ -193,9 +196,10 @@ static int make_base(const char *base, struct err *err)
         if (base[i] != '/' && base[i] != '\0')
             continue;
         snprintf(path, sizeof path, "%.*s", (int)i, base);
-        if (mkdir(path, 0777) < 0 && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
-            return err_set_param(err, -errno, "index-base", "cannot create the directory %s: %s",
-                                 base, strerror(errno));
+        int why = mkdir(path, 0777) < 0 ? errno : 0;
+        if (why && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+            return err_set_param(err, -why, "index-base", "cannot create the directory %s: %s",
+                                 base, strerror(why));
     }
     return 0;
 }

@@ -86,11 +86,14 @@ static int open_find(struct request *rq)
     o->at_ns = request_param(rq, "at")->ns;
     int rc = request_text(rq, "at_file") ? read_position(rq, s, o) : 0;
     rc = rc < 0 ? rc : query_find(rq->query, o, &s->found, &rq->err);
-    if (rc < 0 || !s->found.position)
-        return rc;
-    s->is_found = true;
-    s->file = snapshot_file(rq->snapshot, s->found.file)->name;
-    return open_object(rq, s, s->file, s->found.object, &file);
+    s->is_found = rc == 0 && s->found.position;
+    if (s->is_found) {
+        s->file = snapshot_file(rq->snapshot, s->found.file)->name;
+        rc = open_object(rq, s, s->file, s->found.object, &file);
+    }
+    if (rc == 0)
+        rq->incomplete = !s->found.complete; /* of the selection, not of a file with an object */
+    return rc;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */

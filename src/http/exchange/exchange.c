@@ -288,6 +288,8 @@ static void job_trim(void *arg)
     pthread_mutex_lock(&x->lock);
     x->job = false;
     submit_next(x);
+    if (x->output == OUTPUT_ENDED) /* there was no memory for the job */
+        exchange_resume(x);
     pthread_mutex_unlock(&x->lock);
     exchange_unref(x);
 }

@@ -108,8 +108,8 @@ static void open_alone(struct exchange *x)
 static void on_settled(struct cache_place *place, struct cache_answer *answer)
 {
     struct exchange *x = (struct exchange *)((char *)place - offsetof(struct exchange, place));
-    exchange_opening(x, -1);
     pthread_mutex_lock(&x->lock);
+    exchange_opening(x, -1); /* under the lock, because the request joins and is counted under it */
     if (x->phase == EXCHANGE_JOINED && answer) {
         adopt_answer(x, cache_answer_ref(answer));
         x->phase = EXCHANGE_READY;

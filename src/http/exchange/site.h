@@ -13,6 +13,7 @@
 struct site {
     struct http_options options;
     struct http_context context;
+    char socket[108];    /* path of its Unix socket, also when it has ended; "": it has none */
     atomic_ullong quiet; /* generation of its index that has no pending files, plus 1 */
     atomic_int queued;   /* requests that wait for a worker or are being opened */
     atomic_uint users;   /* requests, and other short uses of the index */

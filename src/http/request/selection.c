@@ -168,24 +168,30 @@ bool selection_indexes_nothing(const struct request *rq)
     return !wait || (wait->given && text_eq(wait->text, TEXT("no")));
 }
 
-int selection_check_strict(struct request *rq)
+/* Returns ERR_NOT_FOUND if the request selects no trace file. */
+static int check_any_file(struct request *rq)
 {
-    struct index_progress p;
     struct selection chosen;
     uint32_t *files = NULL;
     size_t count = 0;
-    if (!request_flag(rq, "strict"))
-        return 0;
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
     int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
     free(files);
-    if (rc < 0)
-        return rc;
-    if (count == 0)
-        return err_set(&rq->err, ERR_NOT_FOUND, "no trace files found");
-    if (!rq->incomplete)
+    if (rc == 0 && count == 0)
+        rc = err_set(&rq->err, ERR_NOT_FOUND, "no trace files found");
+    return rc;
+}
+
+int selection_check_strict(struct request *rq)
+{
+    struct index_progress p;
+    if (!request_flag(rq, "strict"))
         return 0;
+    /* /reconstruct has no such parameter: its `dir` selects no trace files. */
+    int rc = request_param(rq, "file") ? check_any_file(rq) : 0;
+    if (rc < 0 || !rq->incomplete)
+        return rc;
     index_progress(rq->http->options->index, &p);
     return err_set(&rq->err, -EEXIST, "the answer would be incomplete: %s",
                    p.directories_unreadable ? "some directories cannot be read"

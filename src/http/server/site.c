@@ -9,6 +9,7 @@
 #include "http/server/server.h"
 #include "http/server/sockets.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -70,6 +71,8 @@ int site_new(struct http *h, const struct http_site *s, struct site **ret)
     if (!site)
         return -ENOMEM;
     site->options = options_of(h, s);
+    if (s->unix_path)
+        snprintf(site->socket, sizeof site->socket, "%s", s->unix_path);
     site->context = context_of_site(h, site);
     site_limit_time(site, time_limit(h));
     if (!site->context.metrics || !site->context.stored || !site->context.verdicts ||
@@ -91,7 +94,8 @@ void site_free(struct site *s)
     free(s);
 }
 
-/* The kernel reports the path of the listener's socket file. */
+/* The kernel reports the path of the listener's socket file. Of sites with the same path, all but
+ * the last have ended. A connection of an ended site is refused. */
 struct site *site_of(struct http *h, int fd)
 {
     struct sockaddr_un a = {0};
@@ -99,13 +103,9 @@ struct site *site_of(struct http *h, int fd)
     size_t count = atomic_load(&h->sites.count);
     bool named =
         count > 1 && getsockname(fd, (struct sockaddr *)&a, &n) == 0 && a.sun_family == AF_UNIX;
-    for (size_t i = 1; i < count && named; i++) {
-        struct site *s = h->sites.list[i];
-        bool found = site_enter(s) && strcmp(a.sun_path, s->options.unix_path) == 0;
-        site_leave(s);
-        if (found)
-            return s;
-    }
+    for (size_t i = count; named && i-- > 1;)
+        if (strcmp(a.sun_path, h->sites.list[i]->socket) == 0)
+            return h->sites.list[i];
     return h->sites.list[0];
 }
 

@@ -93,6 +93,46 @@ static void errors_name_index_base(void)
     remove_base();
 }
 
+/* That a directory is missing is not why it cannot be created. */
+static void errors_say_why(void)
+{
+    struct options o = {0};
+    char *place;
+    make_base();
+    chmod(base, 0755);
+    mkdir(path_of("closed"), 0700);
+    chmod(path_of("closed"), 0555);
+    o.index_base = path_of("closed/a/b");
+    bool other = geteuid() == 0;
+    if (other && seteuid(65534) < 0)
+        check_skip("root cannot become another user");
+    else {
+        CHECK_INT(choose(&o, true, &place), -EACCES);
+        CHECK_STR(err.param, "index-base");
+        CHECK(strstr(err.text, "Permission denied") != NULL);
+    }
+    if (other)
+        CHECK_INT(seteuid(0), 0);
+    err_done(&err);
+    remove_base();
+}
+
+static void output_is_not_around_the_index(void)
+{
+    char *output = NULL;
+    struct roots none = {0};
+    make_base();
+    mkdir(path_of("out"), 0700);
+    mkdir(path_of("out/index"), 0700);
+    CHECK_INT(symlink(path_of("out"), path_of("link")), 0);
+    CHECK_INT(place_output(&none, path_of("link/index"), path_of("out"), &output, &err), -EINVAL);
+    CHECK_STR(err.param, "output-dir");
+    err_done(&err);
+    CHECK_INT(place_output(&none, path_of("link/index"), path_of("traces"), &output, &err), 0);
+    free(output);
+    remove_base();
+}
+
 /* ---- the runtime directory ------------------------------------------------------------------- */
 
 static void set_runtime(const char *chosen, const char *session)
@@ -167,10 +207,13 @@ static void session_dir_is_first(void)
     remove_base();
 }
 
-static const struct check_test tests[] = {{"errors_name_index_dir", errors_name_index_dir},
-                                          {"errors_name_index_base", errors_name_index_base},
-                                          {"lists_runtime_dirs", lists_runtime_dirs},
-                                          {"errors_name_runtime_dir", errors_name_runtime_dir},
-                                          {"session_dir_is_first", session_dir_is_first},
-                                          {NULL, NULL}};
+static const struct check_test tests[] = {
+    {"errors_name_index_dir", errors_name_index_dir},
+    {"errors_name_index_base", errors_name_index_base},
+    {"errors_say_why", errors_say_why},
+    {"output_is_not_around_the_index", output_is_not_around_the_index},
+    {"lists_runtime_dirs", lists_runtime_dirs},
+    {"errors_name_runtime_dir", errors_name_runtime_dir},
+    {"session_dir_is_first", session_dir_is_first},
+    {NULL, NULL}};
 CHECK_MAIN(tests)

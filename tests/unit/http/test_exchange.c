@@ -1,6 +1,7 @@
 /* module: http; alone, threads */
 /* Streams that wait, and the work side of a request, without sockets: this file is the server. */
 #include "check.h"
+#include "failing_malloc.h"
 #include "http/exchange/exchanges.h"
 #include "http/exchange/readiness.h"
 #include "http/exchange/work.h"
@@ -298,6 +299,42 @@ static void flushes_the_coding(void)
     end(x);
 }
 
+static struct exchange *trimmed;
+
+/* The index changes meanwhile, and then there is no memory for the next step. */
+static void trim_without_memory(struct request *rq)
+{
+    (void)rq;
+    exchange_wake(trimmed, clock_mono_ns(), 0);
+    failing_malloc_next(0);
+}
+
+static void ends_without_memory(void)
+{
+    static const struct endpoint trims = {.path = "/waits",
+                                          .summary = "waits",
+                                          .methods = METHOD_GET,
+                                          .params = no_params,
+                                          .open = open_nothing,
+                                          .next = next_waits,
+                                          .trim = trim_without_memory};
+    char none[10];
+    if (!FAILING_MALLOC)
+        return;
+    struct exchange *x = trimmed = begin_streaming(CODING_IDENTITY);
+    x->rq.endpoint = &trims;
+    check_reads(x, "1\n");
+    check_is_idle(x);
+    atomic_fetch_add(&exchanges.changes, 1);
+    int before = atomic_load(&resumed);
+    CHECK(exchange_trim(x, x->stepped_ns + 3600 * 1000000000ll));
+    until_quiet(x);
+    failing_malloc_stop();
+    CHECK_INT(atomic_load(&resumed), before + 1);
+    CHECK_INT(exchange_read(x, none, sizeof none), -2);
+    exchange_unref(x);
+}
+
 /* Checked, not ready: no snapshot, no worker. Checked again after changes, but not too often. */
 static void parks(void)
 {
@@ -408,6 +445,7 @@ static const struct check_test tests[] = {
     {"limits_of_time", limits_of_time},
     {"stops_and_leaves", stops_and_leaves},
     {"flushes_the_coding", flushes_the_coding},
+    {"ends_without_memory", ends_without_memory},
     {"parks", parks},
     {"works_in_turns", works_in_turns},
     {"stops_between_turns", stops_between_turns},
