@@ -109,13 +109,14 @@ void catalog_note_link(struct index *ix, struct entry *e, const void *stat, bool
     if (!moved && linked == e->linked && symlink == e->symlink)
         return;
     ix->link_count += linked;
+    /* Also if this name was the last link: it may be a duplicate of another one. */
+    ix->links_dirty = ix->links_dirty || ix->link_count > 0;
     ix->link_count -= e->linked;
     e->linked = linked;
     e->symlink = symlink;
     e->device = st ? st->st_dev : 0;
     e->inode = st ? st->st_ino : 0;
     e->unresolved = linked;
-    ix->links_dirty = ix->links_dirty || ix->link_count > 0;
 }
 
 struct entry *catalog_entry(struct index *ix, const char *name, const char *path, bool make)

@@ -195,8 +195,37 @@ static void linked_files_grow(void)
     world_end();
 }
 
+/* The only link becomes a file of its own. Then its former target goes, and its entry is freed. */
+static void last_link_becomes_file(void)
+{
+    struct index *ix;
+
+    world();
+    write_events("a.pfw", 10);
+    soft("a.pfw", "b.pfw");
+    ix =
+        open_with((struct index_options){.checkpoint_size = 65536, .settle_ms = -1, .purge_ms = 1});
+    offer(ix, "a.pfw");
+    offer(ix, "b.pfw");
+    index_listed(ix);
+    wait_names(ix, "a.pfw b.pfw=a.pfw ");
+    CHECK_INT(events_of(ix), 10);
+    write_events("new", 200);
+    rename(path_of("new"), path_of("b.pfw"));
+    offer(ix, "b.pfw");
+    wait_names(ix, "a.pfw b.pfw ");
+    CHECK_INT(events_of(ix), 210);
+    unlink(path_of("a.pfw"));
+    CHECK_INT(index_forget(ix, "a.pfw"), 0);
+    wait_names(ix, "b.pfw ");
+    CHECK_INT(events_of(ix), 200);
+    index_close(ix);
+    world_end();
+}
+
 static const struct check_test tests[] = {{"one_of_several", one_of_several},
                                           {"names_come_and_go", names_come_and_go},
                                           {"linked_files_grow", linked_files_grow},
+                                          {"last_link_becomes_file", last_link_becomes_file},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)
