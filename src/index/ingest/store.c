@@ -132,7 +132,7 @@ static struct view *cancelled_view(struct writer *w, struct run *run)
 {
     if (run->state == RUN_READING)
         return NULL;
-    if (run->id && run->stored)
+    if (run->id && (run->stored || !run->fresh))
         garbage_retire_file(w, run->id);
     if (run_replaces(run))
         garbage_retire_file(w, run->old->pub.id);

@@ -2,6 +2,7 @@
 /* test_ingest_upkeep.c - what goes on beside reading: files that have been missing are forgotten,
  * and questions come first. */
 #include "index_world.h"
+#include "index/store/kv.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -250,7 +251,44 @@ static void long_durations(void)
     world_end();
 }
 
-static const struct check_test tests[] = {{"missing_files", missing_files},
+/* The unit stands in what was added: the file is read again, and no record stays of before. */
+static void unit_in_growth(void)
+{
+    struct buf b = {0};
+    struct kv_read *r;
+    struct snapshot *s;
+    const struct index_file *f;
+    struct index *ix;
+
+    world();
+    put_events(&b, 0, 3000, 7);
+    write_file("a.pfw", "w", b.data, b.len);
+    ix = open_index(-1, 65536);
+    offer(ix, "a.pfw");
+    f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    CHECK_INT(f->unit, TRACE_US);
+    snapshot_release(s);
+    buf_clear(&b);
+    buf_puts(&b, "{\"name\":\"CM\",\"cat\":\"dftracer\",\"pid\":7,\"tid\":7,\"ph\":\"M\",\"args\":{"
+                 "\"name\":\"time_metric\",\"value\":\"NS\"}}\n");
+    write_file("a.pfw", "a", b.data, b.len);
+    offer(ix, "a.pfw");
+    wait_quiet(ix);
+    f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    CHECK_INT(f->unit, TRACE_NS);
+    CHECK_INT(f->counts.events, 3000);
+    snapshot_release(s);
+    CHECK_INT(kv_read_begin(ix->kv, &r), 0);
+    CHECK_INT(kv_count(r, KV_FILE), 1);
+    CHECK_INT(kv_count(r, KV_PATH), 1);
+    kv_read_end(r);
+    index_close(ix);
+    buf_done(&b);
+    world_end();
+}
+
+static const struct check_test tests[] = {{"unit_in_growth", unit_in_growth},
+                                          {"missing_files", missing_files},
                                           {"names_that_are_gone", names_that_are_gone},
                                           {"questions_first", questions_first},
                                           {"short_of_descriptors", short_of_descriptors},
