@@ -72,12 +72,13 @@ void hashes_add(struct hashes *h, uint64_t hash)
         h->has_zero = true;
         return;
     }
-    if (h->count >= h->max ||
-        ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h))) {
-        hashes_match_all(h); /* too many values: the filter would be large and exclude little */
+    if ((!h->slots || h->count * 4 >= (h->mask + 1) * 3) && !hashes_grow(h)) {
+        hashes_match_all(h);
         return;
     }
     insert_hash(h->slots, h->mask, hash, &h->count);
+    if (h->count > h->max)
+        hashes_match_all(h); /* too many values: the filter would be large and exclude little */
 }
 
 void hashes_merge(struct hashes *into, const struct hashes *from)

@@ -370,6 +370,7 @@ static void index_params_of_chunks(void)
 static void expected_entries(void)
 {
     struct index_file_options own = {.extra_dimensions = ret_only};
+    struct buf again = {0};
     struct snapshot *s;
     const struct index_file *f;
     struct index *ix;
@@ -385,11 +386,19 @@ static void expected_entries(void)
     f = rebuild(ix, "a.pfw", &own, &s);
     check_ret_filter(ix, f, 70000);
     snapshot_release(s);
+    put_events(&again, 0, 10, 7); /* no further values */
+    write_file("a.pfw", "a", again.data, again.len);
+    offer(ix, "a.pfw");
+    wait_events(ix, "a.pfw", 70010);
+    f = wait_for(ix, "a.pfw", INDEX_READY, &s);
+    check_ret_filter(ix, f, 70000);
+    snapshot_release(s);
     own.bloom_rate = 0.5;
     f = rebuild(ix, "a.pfw", &own, &s);
     CHECK(passing(ix, f, "args.ret") > 300 && passing(ix, f, "args.ret") < 700);
     snapshot_release(s);
     index_close(ix);
+    buf_done(&again);
     world_end();
 }
 
