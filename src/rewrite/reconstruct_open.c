@@ -191,7 +191,7 @@ static int load_manifest(struct reconstruct *r, struct charge *charge, struct er
     if (fd == -ENOENT)
         return 0;
     if (fd < 0)
-        return err_set(err, fd, MANIFEST_NAME ": %s", strerror(-fd));
+        return err_set(err, fd, MANIFEST_NAME ": %s", err_text(fd));
     int rc = fstat(fd, &st) < 0 ? -errno : 0;
     if (rc == 0 && st.st_size > MANIFEST_MAX)
         rc = err_set(err, ERR_CORRUPT, MANIFEST_NAME " is too large: %lld bytes",
@@ -270,7 +270,7 @@ int reconstruct_read_sidecar(struct reconstruct *r, struct err *err)
         return err_set(err, ERR_NOT_FOUND,
                        PROVENANCE_NAME " not found: the directory was not written by /organize");
     if (r->provenance_fd < 0)
-        return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", strerror(-r->provenance_fd));
+        return err_set(err, r->provenance_fd, PROVENANCE_NAME ": %s", err_text(r->provenance_fd));
     r->sources.budget = r->base.budget;
     r->targets = calloc(TARGETS_MAX, sizeof(*r->targets));
     r->literals = intern_new();

@@ -27,6 +27,7 @@ struct trace_tar {
     size_t padding; /* bytes to skip after them */
     struct buf collected;
     /* From records before the header of a member: */
+    bool has_records;
     struct buf long_name; /* empty: the name is in the header */
     bool has_size, has_time, is_sparse;
     bool has_sparse_name; /* the name is that of a sparse file, which replaces others */
@@ -79,7 +80,7 @@ static int set_corrupt(struct trace_tar *t, const char *error)
 
 bool trace_tar_is_between_members(const struct trace_tar *t)
 {
-    return t->state == WALK_HEADER && !t->collected.len && !t->long_name.len && !t->has_size;
+    return t->state == WALK_HEADER && !t->collected.len && !t->has_records;
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -280,7 +281,7 @@ static int report_member(struct trace_tar *t, struct trace_tar_member *ret)
     if (rc < 0)
         return rc;
     buf_clear(&t->long_name);
-    t->has_size = t->has_time = t->is_sparse = t->has_sparse_name = false;
+    t->has_records = t->has_size = t->has_time = t->is_sparse = t->has_sparse_name = false;
     collect_next(t, WALK_HEADER, BLOCK);
     *ret = t->member;
     return 1;
@@ -326,6 +327,7 @@ static int read_header(struct trace_tar *t, struct trace_tar_member *ret)
     bool records = h.type == 'x' || h.type == 'X', name = h.type == 'L';
     if (!records && !name && h.type != 'K' && h.type != 'g')
         return read_member(t, &h, size, ret);
+    t->has_records |= h.type != 'g'; /* those are of no member */
     collect_next(t, WALK_HEADER, BLOCK);
     if (!records && !name)
         return skip_text(t, size);

@@ -60,9 +60,8 @@ bool member_trailer_fits(const uint8_t *trailer, uint32_t crc, uint64_t text_len
 #define PROBE_TEXT 512
 #define PROBE_BLOCKS 16
 
-static int probe_blocks(struct inflate *f)
+static int probe_blocks(struct inflate *f, uint8_t out[PROBE_TEXT])
 {
-    uint8_t out[PROBE_TEXT];
     uint64_t text = 0;
     uint32_t crc = 0;
     for (int i = 0; i < PROBE_BLOCKS; i++) {
@@ -70,7 +69,7 @@ static int probe_blocks(struct inflate *f)
         if (rc < 0)
             return rc == ERR_CORRUPT ? 0 : rc == -EAGAIN && text ? 1 : rc;
         size_t done;
-        enum inflate_status st = inflate_block_read(f, out, sizeof(out) - text, &done);
+        enum inflate_status st = inflate_block_read(f, out, PROBE_TEXT - text, &done);
         crc = inflate_crc(crc, out, done);
         text += done;
         if (st == INFLATE_FAILED)
@@ -81,7 +80,7 @@ static int probe_blocks(struct inflate *f)
                 return text ? 1 : -EAGAIN;
             return member_trailer_fits(f->in->buf + f->in->pos, crc, text);
         }
-        if (text == sizeof(out))
+        if (text == PROBE_TEXT)
             return 1;
         if (st == INFLATE_NEEDS_INPUT)
             return text ? 1 : -EAGAIN;
@@ -103,7 +102,9 @@ int member_probe(struct inflate *f, uint64_t offset)
     bool only_zlib = f->only_zlib;
     f->only_zlib = true;
     inflate_start(f, (offset + (uint64_t)len) * 8, NULL, 0);
-    int rc = probe_blocks(f);
+    uint8_t out[PROBE_TEXT];
+    int rc = probe_blocks(f, out);
+    inflate_pause(f); /* its history may be in `out` */
     f->only_zlib = only_zlib;
     return rc;
 }

@@ -188,6 +188,32 @@ static void found_once(void)
     buf_done(&organized);
 }
 
+/* A sidecar in a tar is copied first. If the request ends meanwhile, the error says so. */
+static void stopped_while_opening(void)
+{
+    struct budget stopped = {0};
+    struct err err = {0};
+    struct spool *spool = NULL;
+    struct archive *archive = NULL;
+    struct reconstruct_options options = {.form = RECONSTRUCT_AS_WAS, .level = 1};
+    struct archive_writer *o = NULL;
+    struct transform *work = NULL;
+    CHECK_INT(organize(NULL, &organized), 0);
+    CHECK_INT(spool_new(folder, NULL, &err, &spool), 0);
+    CHECK_INT(spool_write(spool, (struct text){organized.data, organized.len}, &err), 0);
+    CHECK_INT(archive_open(spool, folder, NULL, &(struct budget){0}, &err, &archive), 0);
+    options.archive = archive;
+    budget_cancel(&stopped, ERR_DEADLINE);
+    CHECK_INT(archive_writer_tar_new(folder, &disk, 0, &o), 0);
+    CHECK_INT(reconstruct_open(-1, NULL, &options, o, &stopped, &err, &work), ERR_DEADLINE);
+    CHECK_STR(err.text, "provenance.zst: deadline exceeded");
+    archive_writer_free(o);
+    archive_free(archive);
+    spool_free(spool);
+    err_done(&err);
+    buf_done(&organized);
+}
+
 /* Members in the making, and the list of files, which is long where these are small. */
 static void charged(void)
 {
@@ -205,8 +231,13 @@ static void charged(void)
 }
 
 static const struct check_test tests[] = {
-    {"shared_out", shared_out}, {"restored", restored},     {"limited", limited},
-    {"charged", charged},       {"found_once", found_once}, {NULL, NULL},
+    {"shared_out", shared_out},
+    {"restored", restored},
+    {"limited", limited},
+    {"charged", charged},
+    {"found_once", found_once},
+    {"stopped_while_opening", stopped_while_opening},
+    {NULL, NULL},
 };
 
 static bool begin(void)

@@ -333,6 +333,7 @@ static void garbage(void)
         {"\0\0\0x", 4, 1},
         {"\x1f\x8b\x08\0\0\0\0\0\0\3\xff\xff\xff\xff\xff\xff", 16, 1},
         {"\x1f\x8b\x08\xff\x1f\x1f\x8b", 7, 1},
+        {"x\x1f\x8b\x08\0\0\0\0\0\0\3\x4b\x4c\x4a\x06\0wrongsum", 24, 1},
     };
     struct bytes text = make_lines(3000, 12);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

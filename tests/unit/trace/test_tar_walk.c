@@ -217,8 +217,39 @@ static void hostile_ones(void)
                {"a", '0', "1", false, "ab"}, {"b", '0', "1", false, "c"});
 }
 
-static const struct check_test tests[] = {
-    {"as_tarfile_reads_them", as_tarfile_reads_them}, {"hostile_ones", hostile_ones}, {NULL, NULL}};
+/* An archive without an end mark may end after any member, but not between records and the member
+ * that they are of. */
+static void where_it_may_end(void)
+{
+    static const struct made parts[] = {
+        {"g", 'g', "12", false, "10 a=bcde\n"},
+        {"a", '0', "1", false, "a"},
+        {"x", 'x', "13", false, "11 mtime=1\n"},
+        {"a", '0', "1", false, "a"},
+        {"x", 'x', "13", false, "11 uid=123\n"},
+        {"a", '5', "0", false, NULL},
+        {"k", 'K', "2", false, "b"},
+        {"a", '2', "0", false, NULL},
+    };
+    static const bool may_end[] = {true, true, false, true, false, true, false, true};
+    struct trace_tar *t = trace_tar_new();
+    struct trace_tar_member m;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        struct bytes b = {0};
+        uint64_t from = trace_tar_next_offset(t);
+        add_made(&b, &parts[i]);
+        CHECK(trace_tar_next(t, (const char *)b.data, b.len, &m) >= 0);
+        CHECK_INT(trace_tar_next_offset(t) - from, b.len);
+        CHECK_INT(trace_tar_is_between_members(t), may_end[i]);
+        bytes_done(&b);
+    }
+    trace_tar_free(t);
+}
+
+static const struct check_test tests[] = {{"as_tarfile_reads_them", as_tarfile_reads_them},
+                                          {"hostile_ones", hostile_ones},
+                                          {"where_it_may_end", where_it_may_end},
+                                          {NULL, NULL}};
 
 static bool end(void)
 {
