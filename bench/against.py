@@ -25,6 +25,7 @@ MORE = (
     ("compare", "/compare", {"baseline.query": "dur > 100", "variant.query": "dur <= 100"}),
     ("call_tree", "/call-tree", {"max_depth": "100"}),
     ("within", "/stats", {"report": "names", "within": 'cat != "POSIX"'}),
+    ("summary", "/stats", {}),
     ("processes", "/processes", {}),
     ("schema", "/schema", {}),
     ("event_count", "/view", {"count_only": "true", **FILTER}),

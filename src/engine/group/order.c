@@ -276,10 +276,22 @@ static void bucket_job(void *arg, unsigned b)
         memcpy(o->items + o->from[b], now, n * sizeof(*now));
 }
 
+/* Few items are one bucket. */
+static int radix_few(struct order *o, unsigned bits)
+{
+    memcpy(o->scratch, o->items, o->table->count * sizeof(*o->items));
+    o->shift = bits;
+    o->from[0] = 0;
+    o->from[1] = o->table->count;
+    return run_step(o, 1, bucket_job);
+}
+
 static int radix_items(struct order *o, unsigned bits)
 {
     uint32_t sum = 0;
 
+    if (!o->pool)
+        return radix_few(o, bits);
     o->shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0;
     int rc = run_step(o, o->lane_count, count_job);
     if (rc < 0)
