@@ -8,23 +8,23 @@
 /* Sends the size of a large packet first, so that the receiver needs no copy of pieces. */
 static void send_piece(struct cluster *c, struct packet *p)
 {
-    if (p->len > PIECE_BYTES && !p->announced) {
-        p->announced = true;
-        mpi_check(
-            c,
-            MPI_Isend(&p->len, sizeof(p->len), MPI_BYTE, (int)p->peer, TAG_SIZE, c->comm, &p->mpi),
-            "MPI_Isend");
-        bell_ring_peer(c, p->peer);
-        return;
-    }
-    size_t left = p->len - p->sent, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
-    bool in_order = p->len > PIECE_BYTES || packet_trailer(p).kind == PACKET_MESSAGE;
-    int tag = piece < left ? TAG_PIECE : in_order ? TAG_IN_ORDER : TAG_ANY_ORDER;
+    bool large = p->len > PIECE_BYTES;
+    size_t left = p->len - p->sent, len = left < PIECE_BYTES ? left : PIECE_BYTES;
+    const void *bytes = p->bytes + p->sent;
+    int tag = len < left                                          ? TAG_PIECE
+              : large || packet_trailer(p).kind == PACKET_MESSAGE ? TAG_IN_ORDER
+                                                                  : TAG_ANY_ORDER;
 
-    int rc =
-        MPI_Isend(p->bytes + p->sent, (int)piece, MPI_BYTE, (int)p->peer, tag, c->comm, &p->mpi);
+    if (large && !p->announced) {
+        p->announced = true;
+        bytes = &p->len;
+        len = sizeof(p->len);
+        tag = TAG_SIZE;
+    } else {
+        p->sent += len;
+    }
+    int rc = MPI_Isend(bytes, (int)len, MPI_BYTE, (int)p->peer, tag, c->comm, &p->mpi);
     mpi_check(c, rc, "MPI_Isend");
-    p->sent += piece;
     bell_ring_peer(c, p->peer);
 }
 
