@@ -182,7 +182,8 @@ static int find_arguments(const struct aggregate_plan *p, struct intern *names)
     rc = system_arguments(p, names);
     for (uint32_t i = 0; i < intern_count(names) && rc == 0; i++)
         rec_put_text(&sent, intern_text(names, i));
-    if (rc == 0 && sent.error == 0)
+    rc = rc < 0 ? rc : sent.error;
+    if (rc == 0)
         query_rank_send(p->query, (struct text){sent.data, sent.len});
     buf_done(&sent);
     return rc;
