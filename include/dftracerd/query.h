@@ -90,6 +90,8 @@ struct selection {
     /* root-relative, label/..., or absolute; globs in files */
     const char *const *dirs, *const *files;
     size_t dir_count, file_count;
+    /* the parameters that gave dirs, files and within, which errors name */
+    const char *dirs_param, *files_param, *within_param;
     /* positions in the snapshot: these files instead of dirs and files; or NULL */
     const uint32_t *positions;
     size_t position_count;
@@ -109,7 +111,8 @@ struct selection {
     bool clip;          /* ts and dur are those of the part that lies inside of such events */
     bool allow_missing; /* a `file` or `dir` that does not exist selects nothing; not an error */
 };
-void selection_init(struct selection *s); /* all files, recursive, PHASE_DATA */
+/* All files, recursive, PHASE_DATA; the parameters `dir`, `file` and `within`. */
+void selection_init(struct selection *s);
 
 /* A request whose scans also run on remote ranks: each rank scans the chunks that it has. Every
  * rank processes the request in the same way, up to the scan that rank 0 has requested. Belongs to

@@ -7,8 +7,8 @@
 
 void selection_init(struct selection *s)
 {
-    memset(s, 0, sizeof(*s));
-    s->phases = PHASE_DATA;
+    *s = (struct selection){
+        .phases = PHASE_DATA, .dirs_param = "dir", .files_param = "file", .within_param = "within"};
 }
 
 /* Sets the counters of files, and q->complete. */

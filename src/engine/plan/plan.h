@@ -35,8 +35,8 @@ void query_disable_pruning(struct query *q);
 
 /* Collects the intervals of `within`, if the selection has it. To be called after query_make_tests
  * and before query_make_places: it restores q->root and the counters, but not the places. Returns
- * 0, ERR_QUERY_SYNTAX with err->param "within", ERR_MEMORY_LIMIT, ERR_ROW_LIMIT, or an error of a
- * scan. */
+ * 0, ERR_QUERY_SYNTAX with err->param = s->within_param, ERR_MEMORY_LIMIT, ERR_ROW_LIMIT, or an
+ * error of a scan. */
 int within_open(struct query *q, const struct selection *s, struct err *err);
 
 #endif

@@ -198,7 +198,8 @@ static int choose_dir(struct chooser *c, const char *dir)
     bool found = false, recursive = !c->selection->not_recursive, several = c->env->root_count > 1;
 
     if (!resolve_name(c->env, dir, name))
-        return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
+        return err_set_param(c->err, ERR_NOT_FOUND, c->selection->dirs_param,
+                             "no such directory: %s", dir);
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
         const char *file = f->name;
@@ -221,7 +222,8 @@ static int choose_dir(struct chooser *c, const char *dir)
         found = is_in_dir(name, snapshot_unreadable(c->snapshot, i), true);
     if (!found && *name && !c->selection->allow_missing &&
         !snapshot_find_archive(c->snapshot, name) && !dir_exists(c->env, name))
-        return err_set_param(c->err, ERR_NOT_FOUND, "dir", "no such directory: %s", dir);
+        return err_set_param(c->err, ERR_NOT_FOUND, c->selection->dirs_param,
+                             "no such directory: %s", dir);
     return 0;
 }
 
@@ -301,7 +303,8 @@ static int choose_file(struct chooser *c, const char *file)
     if (inside && !glob && (choose_unread_archive(c, name) || c->selection->allow_missing))
         return 0;
     if (!inside || !glob)
-        return err_set_param(c->err, ERR_NOT_FOUND, "file", "no such file: %s", file);
+        return err_set_param(c->err, ERR_NOT_FOUND, c->selection->files_param, "no such file: %s",
+                             file);
     for (uint32_t i = 0; i < c->count; i++) {
         const struct index_file *f = snapshot_file(c->snapshot, i);
         c->in_file[i] = c->in_file[i] || glob_match(name, f->name) ||

@@ -83,14 +83,14 @@ static int choose_scope(struct query *q, struct within *in, enum within_scope sc
     return q->arena.error;
 }
 
-/* Errors name the parameter `within` instead of `query`. */
-static int parse_within(struct text text, struct err *err, struct dsl *ret)
+/* Errors name this parameter instead of `query`. */
+static int parse_within(struct text text, const char *param, struct err *err, struct dsl *ret)
 {
     struct err own = {0};
     int rc = dsl_parse(text, &own, ret);
 
     if (rc < 0 && own.code && err && err->code == 0) {
-        err_set_param(err, rc, "within", "`within`: %s", own.text);
+        err_set_param(err, rc, param, "`%s`: %s", param, own.text);
         err->position = own.position;
         err->source = own.source;
         own.source = NULL;
@@ -102,7 +102,7 @@ static int parse_within(struct text text, struct err *err, struct dsl *ret)
 static int compile_within(struct query *q, struct within *in, const struct selection *s,
                           struct err *err)
 {
-    int rc = parse_within(s->within, err, &in->dsl);
+    int rc = parse_within(s->within, s->within_param, err, &in->dsl);
 
     rc = rc < 0 ? rc : choose_scope(q, in, s->within_scope);
     if (rc < 0)

@@ -122,29 +122,35 @@ static int make_label(struct request *rq, const char *prefix, const char *path, 
     return *ret ? 0 : -ENOMEM;
 }
 
-static int read_side(struct request *rq, const struct selection *common, const char *prefix,
+/* Selects the path of `baseline` or `variant`; own parameters replace those of all sides. */
+static int add_path(struct request *rq, const char *param, const char *path, struct selection *s)
+{
+    char name[32];
+    int file = names_file(rq, path);
+    if (file < 0)
+        return file;
+    snprintf(name, sizeof name, "%s.%s", param, file ? "file" : "dir");
+    size_t *count = file ? &s->file_count : &s->dir_count;
+    *count = request_param(rq, name)->given ? *count : 0;
+    *(file ? &s->files_param : &s->dirs_param) = param;
+    return add_item(rq, file ? &s->files : &s->dirs, count, path);
+}
+
+static int read_side(struct request *rq, const struct selection *common, const char *param,
                      const char *path, struct compare_request *c)
 {
     struct selection *s = &c->sides[c->options.side_count];
     const char **label = &c->labels[c->options.side_count++];
     *s = *common;
     s->query = (struct text){NULL, 0};
-    char name[32];
+    char prefix[16], name[32];
+    snprintf(prefix, sizeof prefix, "%s.", param);
     int rc = selection_change(rq, prefix, s);
     snprintf(name, sizeof name, "%squery", prefix);
     rc = rc < 0 ? rc : query_text_check(s->query, name, &rq->err);
     rc = rc < 0 ? rc : query_text_and(&rq->arena, common->query, s->query, &s->query);
-    if (rc == 0 && path) {
-        int file = names_file(rq, path);
-        if (file < 0)
-            return file;
-        snprintf(name, sizeof name, "%s%s", prefix, file ? "file" : "dir");
-        bool own = request_param(rq, name)->given;
-        const char *const **items = file ? &s->files : &s->dirs;
-        size_t *count = file ? &s->file_count : &s->dir_count;
-        *count = own ? *count : 0; /* own parameters replace those of all sides */
-        rc = add_item(rq, items, count, path);
-    }
+    if (rc == 0 && path)
+        rc = add_path(rq, param, path, s);
     return rc < 0 ? rc : make_label(rq, prefix, path, label);
 }
 
@@ -177,9 +183,9 @@ static int read_sides(struct request *rq, struct compare_request *c)
     c->options.query = common.query.len ? common.query.ptr : "";
     c->options.sides = c->sides;
     c->options.labels = c->labels;
-    rc = rc < 0 ? rc : read_side(rq, &common, "baseline.", baseline, c);
+    rc = rc < 0 ? rc : read_side(rq, &common, "baseline", baseline, c);
     for (size_t i = 0; i < (variant->count ? variant->count : 1) && rc == 0; i++)
-        rc = read_side(rq, &common, "variant.", variant->count ? variant->items[i] : NULL, c);
+        rc = read_side(rq, &common, "variant", variant->count ? variant->items[i] : NULL, c);
     return rc;
 }
 

@@ -71,11 +71,13 @@ static const struct param *find_param(const struct request *rq, const char *pref
     return p && p->set ? p : NULL;
 }
 
-/* Leaves the list unchanged if `p` is NULL. A parameter that is not repeatable has one value. */
-static void read_values(const struct param *p, const char *const **values, size_t *count)
+/* Leaves all unchanged if `p` is NULL. A parameter that is not repeatable has one value. */
+static void read_values(const struct param *p, const char *const **values, size_t *count,
+                        const char **param)
 {
     if (!p)
         return;
+    *param = p->spec->name;
     *count = p->spec->repeatable ? p->count : 1;
     *values =
         p->spec->repeatable ? (const char *const *)p->items : (const char *const *)&p->text.ptr;
@@ -84,8 +86,8 @@ static void read_values(const struct param *p, const char *const **values, size_
 static void change_files(const struct request *rq, const char *prefix, struct selection *s)
 {
     const struct param *recursive = find_param(rq, prefix, "recursive");
-    read_values(find_param(rq, prefix, "dir"), &s->dirs, &s->dir_count);
-    read_values(find_param(rq, prefix, "file"), &s->files, &s->file_count);
+    read_values(find_param(rq, prefix, "dir"), &s->dirs, &s->dir_count, &s->dirs_param);
+    read_values(find_param(rq, prefix, "file"), &s->files, &s->file_count, &s->files_param);
     if (recursive)
         s->not_recursive = !recursive->number;
 }
@@ -118,8 +120,10 @@ static int change_within(struct request *rq, const char *prefix, struct selectio
                        *clip = find_param(rq, prefix, "clip"),
                        *scope = find_param(rq, prefix, "within_scope"),
                        *alone = scope ? scope : clip;
-    if (within)
+    if (within) {
         s->within = within->text;
+        s->within_param = within->spec->name;
+    }
     if (scope)
         s->within_scope = (enum within_scope)scope->number; /* the choices have its order */
     if (clip)
@@ -221,11 +225,10 @@ int selection_open_file(struct request *rq, const char *param, const char *path,
     selection_init(&one);
     one.files = &path;
     one.file_count = 1;
+    one.files_param = param;
     one.phases = PHASE_ANY;
     one.query = query;
     int rc = selection_open(rq, &one, ret);
-    if (rc == ERR_NOT_FOUND && strcmp(rq->err.param, "file") == 0)
-        snprintf(rq->err.param, sizeof rq->err.param, "%s", param);
     if (rc == 0 && query_files(*ret, &files) != 1)
         return params_refuse(rq, param, "must name one trace file");
     if (rc == 0)
