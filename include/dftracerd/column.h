@@ -45,14 +45,13 @@ struct column {
     uint32_t entries;        /* TEXT, MIXED: dictionary size; every entry occurs */
     const void *opaque;      /* directory entry */
 };
-/* Paths of the columns that a chunk has beside the fields of its objects; the last four only if
+/* Paths of the columns that a chunk has beside the fields of its objects; the last three only if
  * they have a value:
  *
  *   "@class"     INT    enum trace_class
  *   "@gap"       INT    bytes between the previous object (or the chunk's start) and this one
  *   "@len"       INT    bytes of the object
  *   "@repaired"  BOOL
- *   "@bad_dur"   BOOL   true: dur was beyond int64, and is null (not 0, even in X events)
  *   "size"       INT or DOUBLE, see chunk_size.c
  *   "bytes"      INT or DOUBLE, see chunk_size.c
  *   "@other"     TEXT   {"path":value,...}: values of paths beyond the chunk's 512, and of paths

@@ -54,16 +54,13 @@ static int push_text(struct chunk_builder *b, struct column_build *c, uint8_t ty
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* Counts a time of `row` that exceeds 64 bits in nanoseconds. All values of @bad_dur are equal,
- * so they may be added in any order. Returns 0 or -ENOMEM. */
-static int count_bad(struct chunk_builder *b, const struct column_build *c, uint32_t row)
+/* Counts a time that exceeds 64 bits in nanoseconds. */
+static void count_bad(struct chunk_builder *b, const struct column_build *c)
 {
-    if (!text_eq(c->path, TEXT("dur"))) {
+    if (text_eq(c->path, TEXT("dur")))
+        b->bad_dur++;
+    else
         b->bad_ts++;
-        return 0;
-    }
-    b->bad_dur++;
-    return put_number_at(&b->column[BUILD_BAD_DUR], row, TRACE_BOOL, 1);
 }
 
 /* Converts the column to nanoseconds; values that exceed 64 bits become null. */
@@ -71,7 +68,6 @@ static int scale_values(struct chunk_builder *b, struct column_build *c)
 {
     int64_t *values = stage_values(b, c);
     uint32_t from = 0, kept = 0;
-    int rc = 0;
 
     if (values == NULL || build_flatten(b, c) < 0)
         return -ENOMEM;
@@ -82,9 +78,9 @@ static int scale_values(struct chunk_builder *b, struct column_build *c)
                 continue;
             }
             c->valid[w] &= ~(left & -left);
-            rc |= count_bad(b, c, w * 64 + (uint32_t)__builtin_ctzll(left));
+            count_bad(b, c);
         }
-    return rc ? rc : stage_replace(c, values, kept);
+    return stage_replace(c, values, kept);
 }
 
 /* Converts a time to the column's unit. Returns 0, DROPPED (it does not fit) or -ENOMEM. */
@@ -119,8 +115,10 @@ static int put_value(struct chunk_builder *b, const struct trace_value *v)
     struct column_build *c = &b->column[slot - 1];
     if (v->type < TRACE_TEXT && c->is_time)
         rc = in_unit(b, c, v, &value);
-    if (rc == DROPPED)
-        return count_bad(b, c, b->rows);
+    if (rc == DROPPED) {
+        count_bad(b, c);
+        return 0;
+    }
     if (rc == 0)
         rc = v->type >= TRACE_TEXT ? push_text(b, c, v->type, v->ptr, v->len)
                                    : push_any(c, v->type, value);
@@ -317,8 +315,6 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
     rc |= stage_push(&c[BUILD_LEN], event->len);
     rc |= stage_push(&c[BUILD_REPAIRED], event->repaired != 0);
     b->end = event->offset + event->len;
-    if (unlikely(event->bad_dur))
-        rc |= put_number_at(&c[BUILD_BAD_DUR], b->rows, TRACE_BOOL, 1);
     if (*row_shape == 0)
         rc |= put_unshaped_sizes(b, event);
     else if (s->sized)

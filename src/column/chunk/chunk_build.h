@@ -22,7 +22,6 @@ enum {
     BUILD_GAP,
     BUILD_LEN,
     BUILD_REPAIRED,
-    BUILD_BAD_DUR,
     BUILD_SIZE,
     BUILD_BYTES,
     BUILD_OTHER,

@@ -8,8 +8,8 @@
 const char *const chunk_default_dimensions[] = {"name",       "cat",        "pid",        "tid",
                                                 "args.hhash", "args.fhash", "args.shash", NULL};
 
-static const char *const special_paths[BUILD_SPECIALS] = {"@class",   "@gap", "@len",  "@repaired",
-                                                          "@bad_dur", "size", "bytes", "@other"};
+static const char *const special_paths[BUILD_SPECIALS] = {"@class", "@gap",  "@len",  "@repaired",
+                                                          "size",   "bytes", "@other"};
 
 /* ---- builders -------------------------------------------------------------------------------- */
 

@@ -137,16 +137,16 @@ bool top_best_of_chunk(const struct top_order *o, struct scan_chunk *c, struct v
     return true;
 }
 
-int top_no_rows(struct top_mask *memory, struct scan_chunk *c)
+int top_no_rows(struct scratch *memory, struct scan_chunk *c)
 {
     size_t words = (c->rows + SCAN_BATCH - 1ul) / SCAN_BATCH * SCAN_WORDS;
 
-    if (memory->used > 0)
-        memset(memory->words.at, 0, memory->used * sizeof(*memory->words.at));
-    memory->used = 0;
-    int rc = vec_extend(&memory->words, words);
-    c->wanted = memory->words.at;
-    return rc;
+    uint64_t *mask = scratch_reserve(memory, words * sizeof(*mask));
+
+    if (mask)
+        memset(mask, 0, words * sizeof(*mask));
+    c->wanted = mask;
+    return mask ? 0 : -ENOMEM;
 }
 
 static void find_codes(struct top_filter *f)
@@ -190,23 +190,20 @@ void top_filter_chunk(struct top_filter *f, struct scan_chunk *c)
 
 /* Rows of a stored column are selected before any is decoded. scan_chunk.wanted also contains the
  * result of time_range, so there must be none. */
-int top_filter_plan(struct top_filter *f, struct top_mask *memory)
+int top_filter_plan(struct top_filter *f, struct scratch *memory)
 {
     const struct binding *b = source_bind(f->chunk->worker, f->order->by);
     bool integers = f->shape == SHAPE_INT || f->shape == SHAPE_TIME || f->shape == SHAPE_BOOL;
     bool timeless = f->order->query->root == f->order->query->timeless;
-    bool no_zero = f->low > 0 || f->high < 0;
-    const struct column *stored = b->stored ? b->stored : no_zero ? b->stored_except_zeros : NULL;
 
     if (top_filter_is_empty(f))
         return top_no_rows(memory, f->chunk);
-    if (!f->boundary.set || f->nulls || !integers || !stored || !timeless)
+    if (!f->boundary.set || f->nulls || !integers || !b->stored || !timeless)
         return 0;
     int rc = top_no_rows(memory, f->chunk);
     if (rc < 0)
         return rc;
-    memory->used = memory->words.count;
-    return column_select_i64(f->chunk->view, stored, f->low, f->high, memory->words.at);
+    return column_select_i64(f->chunk->view, b->stored, f->low, f->high, memory->data);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */

@@ -45,11 +45,7 @@ struct top_filter {
 /* The first value of the chunk in this order; false if it is not known without reading rows. */
 bool top_best_of_chunk(const struct top_order *o, struct scan_chunk *c, struct value *ret);
 /* For chunk_plan: selects no row of the chunk. `memory` is reused from chunk to chunk. */
-struct top_mask {
-    VEC(uint64_t) words; /* of the longest chunk so far */
-    size_t used;         /* words that may be nonzero */
-};
-int top_no_rows(struct top_mask *memory, struct scan_chunk *c);
+int top_no_rows(struct scratch *memory, struct scan_chunk *c);
 /* Whether a row of that place with the value, not scanned yet, passes the boundary. */
 bool top_passes(const struct top_order *o, const struct top_boundary *boundary,
                 const struct value *v, size_t position);
@@ -59,7 +55,7 @@ void top_filter_chunk(struct top_filter *f, struct scan_chunk *c);
 void top_filter_set_boundary(struct top_filter *f, const struct top_boundary *boundary);
 /* For chunk_plan, after top_filter_chunk: deselects rows that do not pass, as far as that is known
  * without decoding. */
-int top_filter_plan(struct top_filter *f, struct top_mask *memory);
+int top_filter_plan(struct top_filter *f, struct scratch *memory);
 /* Whether no row of the chunk passes. */
 static inline bool top_filter_is_empty(const struct top_filter *f)
 {

@@ -31,7 +31,7 @@ struct find_worker {
     struct top_filter filter;
     unsigned version; /* of filter.boundary */
     struct top_rows rows;
-    struct top_mask mask; /* for scan_chunk.wanted */
+    struct scratch mask; /* for scan_chunk.wanted */
 };
 
 /* ---- sorting --------------------------------------------------------------------------------- */
@@ -195,7 +195,7 @@ static int find_begin(void *arg, unsigned number, void **ret_state)
     w->finder = f;
     w->filter.order = &f->order;
     w->filter.limit = f->limit;
-    w->rows.list.budget = w->mask.words.budget = query_budget(f->order.query);
+    w->rows.list.budget = query_budget(f->order.query);
     *ret_state = w;
     return 0;
 }
@@ -291,7 +291,7 @@ static int find_end(void *arg, unsigned number, void *state, bool failed)
         f->rows->list.count += n;
     }
     vec_done(&w->rows.list);
-    vec_done(&w->mask.words);
+    scratch_done(&w->mask);
     free(w);
     return rc;
 }

@@ -10,7 +10,7 @@ struct surveyor {
 };
 struct survey_worker {
     const struct surveyor *surveyor;
-    struct top_mask mask;
+    struct scratch mask; /* for scan_chunk.wanted */
 };
 
 static int survey_begin(void *arg, unsigned number, void **ret_state)
@@ -22,7 +22,6 @@ static int survey_begin(void *arg, unsigned number, void **ret_state)
     if (!w)
         return -ENOMEM;
     w->surveyor = s;
-    w->mask.words.budget = query_budget(s->order->query);
     *ret_state = w;
     return 0;
 }
@@ -32,7 +31,7 @@ static int survey_end(void *arg, unsigned number, void *state, bool failed)
     struct survey_worker *w = state;
     (void)arg, (void)number, (void)failed;
 
-    vec_done(&w->mask.words);
+    scratch_done(&w->mask);
     free(w);
     return 0;
 }

@@ -14,7 +14,7 @@ int bind_null(struct binding *b)
     b->nulls = true;
     b->nano = false;
     b->step = 1;
-    b->stored = b->stored_except_zeros = NULL;
+    b->stored = NULL;
     b->ids = NULL;
     b->entry = NULL;
     b->remap = NULL;

@@ -11,9 +11,8 @@
 
 /* ---- kinds of columns, each in the file of its name ------------------------------------------ */
 
-extern const struct column_kind derived_column, derived_dur, derived_te, derived_bytes,
-    derived_host, derived_file, derived_cmd, derived_exec, derived_rank, derived_trace,
-    derived_bucket;
+extern const struct column_kind derived_column, derived_te, derived_bytes, derived_host,
+    derived_file, derived_cmd, derived_exec, derived_rank, derived_trace, derived_bucket;
 
 /* ---- bind.c ---------------------------------------------------------------------------------- */
 

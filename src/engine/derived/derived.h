@@ -27,7 +27,7 @@ enum { PARTS_MAX = 4 };
  * return values that exist already; they also set `few` of their lane. A function is NULL if the
  * kind never has a shape that needs it. */
 struct column_kind {
-    /* The columns that it is computed from; "=dur": the stored column of this name. */
+    /* The columns that it is computed from; "=bytes": the stored column of this name. */
     const char *parts[PARTS_MAX];
     /* Sets the members of `b` for the current chunk; they begin as those of a null column. */
     int (*bind)(struct scan_worker *w, struct binding *b);
@@ -37,8 +37,6 @@ struct column_kind {
     const uint32_t *(*codes)(struct scan_batch *batch, struct binding *b, uint32_t *out);
     /* Marks the rows that have a value. NULL: i64 or codes find them. */
     void (*valid)(struct scan_batch *batch, struct binding *b, uint64_t *mask);
-    /* Marks the rows that are null in `stored_except_zeros`, but have the value 0. */
-    void (*zeros)(struct scan_batch *batch, struct binding *b, uint64_t *mask);
     /* Computes (value - min) / step for each row; undefined for null rows. Returns false if it
      * cannot in this chunk. NULL: there is no faster method than i64. */
     bool (*steps)(struct scan_batch *batch, struct binding *b, const uint64_t **ret_valid,
@@ -81,9 +79,7 @@ struct binding {
     int64_t min, max; /* INT, TIME, BOOL: every value is between them (not always tight) */
     int64_t step;     /* every value is min plus a multiple of it */
     struct column column;
-    /* stored: the column that has these values or codes; stored_except_zeros: the column that has
-     * them except in the rows of kind->zeros, where it is null */
-    const struct column *stored, *stored_except_zeros;
+    const struct column *stored; /* the column that has these values or codes, or NULL */
     /* dictionary of TEXT and MIXED; code `entries` means null */
     uint32_t entries;
     const uint32_t *ids;              /* TEXT as stored; invalid once binding_entry has failed */

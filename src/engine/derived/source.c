@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const struct column_kind *const kinds[] = {
-    [PATH_COLUMN] = &derived_column, [PATH_DUR] = &derived_dur,       [PATH_TE] = &derived_te,
-    [PATH_BYTES] = &derived_bytes,   [PATH_HOST] = &derived_host,     [PATH_FILE] = &derived_file,
-    [PATH_CMD] = &derived_cmd,       [PATH_EXEC] = &derived_exec,     [PATH_RANK] = &derived_rank,
-    [PATH_TRACE] = &derived_trace,   [PATH_BUCKET] = &derived_bucket,
+    [PATH_COLUMN] = &derived_column, [PATH_TE] = &derived_te,     [PATH_BYTES] = &derived_bytes,
+    [PATH_HOST] = &derived_host,     [PATH_FILE] = &derived_file, [PATH_CMD] = &derived_cmd,
+    [PATH_EXEC] = &derived_exec,     [PATH_RANK] = &derived_rank, [PATH_TRACE] = &derived_trace,
+    [PATH_BUCKET] = &derived_bucket,
 };
 
 static struct source *find_source(struct query *q, struct text path, bool exact)

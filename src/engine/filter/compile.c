@@ -73,7 +73,7 @@ static bool is_set_test(const struct dsl_node *n)
 static unsigned leaf_cost(const struct test *t)
 {
     enum path_kind kind = t->source->info.kind;
-    unsigned cost = kind == PATH_COLUMN || kind == PATH_DUR || kind == PATH_BYTES ? 0 : 4;
+    unsigned cost = kind == PATH_COLUMN || kind == PATH_BYTES ? 0 : 4;
 
     if (t->node->op == DSL_LIKE || t->node->op == DSL_CONTAINS)
         return cost + 2;
@@ -277,9 +277,9 @@ static bool classes_may_match(const struct test *t, const struct index_file *fil
 static bool leaf_may_match(const struct query *q, const struct test *t,
                            const struct index_file *file)
 {
-    enum path_kind kind = t->source->info.kind;
+    const struct path_info *info = &t->source->info;
 
-    if (t->source->info.time && kind != PATH_DUR)
+    if (info->time && !text_eq(info->column, TEXT("dur")))
         return time_may_match(q, t, file);
     return set_may_match(q, t, file);
 }

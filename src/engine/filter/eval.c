@@ -18,8 +18,6 @@ static void eval_leaf(struct scan_worker *w, struct scan_batch *b, const struct 
         return;
     }
     memcpy(mask, rows + b->first / 64, mask_words(b->rows) * 8);
-    if (test_misses_zeros(s, bound))
-        bound->kind->zeros(b, bound, mask);
 }
 
 /* `root`: later children are evaluated only for rows that are left, since no other part of the tree

@@ -71,13 +71,10 @@ void test_bind_only_codes(struct scan_worker *w, const struct test *root);
 /* Returns the rows of the whole chunk that pass, borrowed until the next chunk. NULL: they cannot
  * be found from encoded columns, so each batch has to be evaluated. */
 const uint64_t *test_select_root(struct scan_worker *w, const struct test *t);
-/* The same for a LEAF or CLASS that is bound to b. If test_misses_zeros returns true, rows that
- * row->zeros marks pass, too, and are missing in the result. */
+/* The same for a LEAF or CLASS that is bound to b. */
 const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct binding *b);
-bool test_misses_zeros(const struct test_state *s, const struct binding *b);
 /* Reads the values of a source (durations) of all rows that pass, in one pass over its blocks;
- * borrowed until the next chunk. Returns false if that is not possible with these tests, or null
- * rows may have to be counted as 0. */
+ * borrowed until the next chunk. Returns false if that is not possible with these tests. */
 bool test_values(struct scan_worker *w, const struct test *root, const struct source *s,
                  struct scan_values *ret);
 /* Sets `mask` to the rows of the batch that pass. */

@@ -164,9 +164,5 @@ const struct column *mode_column(const struct test_state *s, const struct bindin
 {
     if (s->mode == &mode_valid)
         return b->same_nulls ? b->same_nulls->stored : b->stored;
-    /* Rows of kind->zeros are null in this column. If the range contains 0, the caller adds them
-     * (test_misses_zeros). */
-    if (mode_is_range(s) && b->stored_except_zeros)
-        return b->stored_except_zeros;
     return s->mode->select && s->count <= RANGES_FEW ? b->stored : NULL;
 }

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool test_misses_zeros(const struct test_state *s, const struct binding *b)
-{
-    const struct range *r = s->ranges.data;
-
-    return b->kind->zeros && mode_is_range(s) && r->lo <= 0 && r->hi >= 0;
-}
-
 const uint64_t *test_select(struct scan_worker *w, const struct test *t, const struct binding *b)
 {
     struct test_state *s = &w->tests[t->id];
@@ -35,13 +28,6 @@ const uint64_t *test_select(struct scan_worker *w, const struct test *t, const s
 }
 
 /* ---- trees of tests -------------------------------------------------------------------------- */
-
-static const uint64_t *rows_of_leaf(struct scan_worker *w, const struct test *t)
-{
-    const struct binding *b = source_bind(w, t->source);
-
-    return test_misses_zeros(&w->tests[t->id], b) ? NULL : test_select(w, t, b);
-}
 
 /* Returns true if any row is left. */
 static bool and_rows(uint64_t *restrict rows, const uint64_t *restrict one, uint32_t words)
@@ -84,7 +70,7 @@ const uint64_t *test_select_root(struct scan_worker *w, const struct test *t)
         return NULL;
     if (t->type == TEST_AND)
         return rows_of_and(w, t);
-    return test_is_leaf(t) ? rows_of_leaf(w, t) : NULL;
+    return test_is_leaf(t) ? test_select(w, t, source_bind(w, t->source)) : NULL;
 }
 
 /* ---- values of the rows that pass ------------------------------------------------------------ */
@@ -109,29 +95,20 @@ static bool value_filter_add(struct scan_worker *w, const struct test *t, struct
     if (s->known != TRI_SOME || !test_is_leaf(t))
         return false;
     struct binding *b = source_bind(w, t->source);
-    if (b == to->own && !to->range && mode_is_range(s) && mode_column(s, b) &&
-        !test_misses_zeros(s, b)) {
+    if (b == to->own && !to->range && mode_is_range(s) && mode_column(s, b)) {
         to->range = s->ranges.data;
         return true;
     }
-    const uint64_t *rows = rows_of_leaf(w, t);
+    const uint64_t *rows = test_select(w, t, b);
     if (rows)
         and_rows(to->rows, rows, mask_words(w->chunk.rows));
     return rows != NULL;
 }
 
-/* Returns the column of the durations, or NULL if there is none or it does not hold times. */
-static const struct column *stored_dur(const struct binding *own)
-{
-    const struct column *c = own->stored_except_zeros ? own->stored_except_zeros : own->stored;
-
-    return own->shape == SHAPE_TIME ? c : NULL;
-}
-
 static int read_values(struct scan_worker *w, const struct value_filter *from,
                        struct scan_values *ret)
 {
-    const struct column *c = stored_dur(from->own);
+    const struct column *c = from->own->stored;
     uint32_t max_count = kernels()->count(from->rows, mask_words(w->chunk.rows));
     int64_t *values = scratch_reserve(&w->values, ((size_t)max_count + 1) * sizeof(*values));
 
@@ -149,11 +126,12 @@ bool test_values(struct scan_worker *w, const struct test *root, const struct so
     uint32_t bytes = mask_words(w->chunk.rows) * 8;
     struct value_filter to = {source_bind(w, s), NULL, scratch_reserve(&w->other_rows, bytes)};
 
-    if (worker_set_error(w, to.rows ? 0 : -ENOMEM) || !stored_dur(to.own))
+    if (worker_set_error(w, to.rows ? 0 : -ENOMEM) || to.own->shape != SHAPE_TIME ||
+        !to.own->stored)
         return false;
     memset(to.rows, 0xFF, bytes);
-    if (!value_filter_add(w, root, &to) || (!to.range && stored_dur(to.own)->nulls > 0))
-        return false; /* null rows may have to be counted as 0 */
+    if (!value_filter_add(w, root, &to) || (!to.range && to.own->nulls))
+        return false; /* rows without a value would not be counted */
     if (w->chunk.rows % 64)
         to.rows[w->chunk.rows / 64] &= ((uint64_t)1 << w->chunk.rows % 64) - 1;
     return !worker_set_error(w, read_values(w, &to, ret));

@@ -28,7 +28,6 @@ static const struct known_column known[] = {
       .unit = UNIT_US,
       .event = true,
       .help = "duration; 0 for an event with ph X that has none"},
-     .kind = PATH_DUR,
      .stored = "dur"},
     {{.name = "name", .type = "string", .event = true, .help = "name of the event, such as read"},
      .stored = "name"},

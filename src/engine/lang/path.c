@@ -78,7 +78,7 @@ int query_stored_path(struct text path, struct arena *arena, const char **ret)
 
     if (rc < 0)
         return rc;
-    if (info.kind != PATH_COLUMN && info.kind != PATH_DUR && info.kind != PATH_BYTES)
+    if (info.kind != PATH_COLUMN && info.kind != PATH_BYTES)
         return -EINVAL;
     *ret = arena_strdup(arena, info.other.len ? info.other : info.column);
     return *ret ? 0 : -ENOMEM;

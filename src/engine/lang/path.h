@@ -6,7 +6,6 @@
 
 enum path_kind {
     PATH_COLUMN, /* stored: `column`, or in rows where it is null `other` */
-    PATH_DUR,    /* the column dur, 0 for X events without dur */
     PATH_TE,     /* ts + dur, or ts if there is no dur */
     PATH_BYTES,  /* the column bytes, without calls that covered.h excludes */
     PATH_HOST,

@@ -11,7 +11,7 @@ enum {
     SPAN = 32 * ROWS,    /* durations that are sorted at a time */
     DENSE_MAX = 1 << 18, /* entries of the dense table */
     CACHE_BITS = 7,
-    LANES = 11
+    LANES = 9
 };
 #define NO_GROUP UINT32_MAX
 #define SQUARES_MAX ((int64_t)1 << 51) /* moments_part is exact below this */
@@ -54,12 +54,11 @@ struct chunk_summary {
     union {
         struct lane lanes[LANES]; /* in the order of open_lanes() */
         struct {
-            struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname, ph, bad_dur;
+            struct lane class, name, cat, ts, dur, pid, tid, hhash, hostname;
         };
     };
-    uint8_t *ph_is_x; /* for each code of ph */
-    uint32_t *dense;  /* (class, cat code, name code) -> group + 1 */
-    bool by_dense;    /* `dense` has all groups */
+    uint32_t *dense; /* (class, cat code, name code) -> group + 1 */
+    bool by_dense;   /* `dense` has all groups */
     uint32_t cats, names;
     struct hash_index group_index, thread_index;
     VEC(struct group) groups;
@@ -170,49 +169,20 @@ static inline int64_t lane_int(const struct lane *l, uint32_t i)
     return l->ints || (lane_has(l, i) && !l->coded) ? l->batch->i64[i] : INT64_MIN;
 }
 
-/* Reads ph, which is only needed to decide which events without a dur have 0 and which have
- * none. */
-static int open_phase(struct chunk_summary *s)
-{
-    struct column_entry e;
-    int rc = 0;
-
-    if (!s->ph.coded)
-        return 0;
-    s->ph_is_x = arena_alloc(&s->arena, s->ph.col.entries + 1);
-    if (!s->ph_is_x)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < s->ph.col.entries && rc == 0; i++) {
-        rc = column_entry(s->view, &s->ph.col, i, &e);
-        if (rc == 0)
-            s->ph_is_x[i] = (e.type == TRACE_TEXT && text_eq(e.text, TEXT("X"))) ||
-                            (e.type == TRACE_INT && e.i == 1);
-    }
-    return rc;
-}
-
-static bool is_x(const struct chunk_summary *s, uint32_t i)
-{
-    if (!lane_has(&s->ph, i) || lane_has(&s->bad_dur, i))
-        return false;
-    return s->ph.coded ? s->ph_is_x[s->ph.batch->codes[i]] : s->ph.batch->i64[i] == 1;
-}
-
 static int open_lanes(struct chunk_summary *s)
 {
     static const struct {
         const char *path;
         bool texts;
     } columns[LANES] = {
-        {"@class"}, {"name", true},       {"cat", true},           {"ts"}, {"dur"},     {"pid"},
-        {"tid"},    {"args.hhash", true}, {"args.hostname", true}, {"ph"}, {"@bad_dur"}};
+        {"@class"}, {"name", true},       {"cat", true},          {"ts"}, {"dur"}, {"pid"},
+        {"tid"},    {"args.hhash", true}, {"args.hostname", true}};
     int rc = 0;
 
     for (int i = 0; i < LANES && rc == 0; i++) {
         s->lanes[i].batch = &s->work->batches[i];
         rc = lane_open(s, &s->lanes[i], columns[i].path, columns[i].texts);
     }
-    rc = rc ? rc : open_phase(s);
     if (rc == 0 && !s->class.present && chunk_rows(s->view) > 0)
         rc = ERR_CORRUPT;
     s->names = s->name.present && s->name.coded ? s->name.col.entries + 1 : 1;
@@ -229,12 +199,9 @@ static int read_lanes(struct chunk_summary *s, uint32_t first, uint32_t n)
 {
     int rc = 0;
 
-    for (struct lane *l = s->lanes; l < &s->ph && rc == 0; l++)
-        rc = lane_read(s, l, first, n);
-    if (rc || s->dur.all) /* if every row has a dur, the last two are not needed */
-        return rc;
-    rc = lane_read(s, &s->ph, first, n);
-    return rc ? rc : lane_read(s, &s->bad_dur, first, n);
+    for (int i = 0; i < LANES && rc == 0; i++)
+        rc = lane_read(s, &s->lanes[i], first, n);
+    return rc;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -340,7 +307,7 @@ static inline int add_row(struct chunk_summary *s, uint32_t i)
     if (g == NO_GROUP || !t)
         return -ENOMEM;
     s->groups.at[g].count++;
-    if (has_dur || (class == TRACE_EVENT && is_x(s, i))) {
+    if (has_dur) {
         s->groups.at[g].durations++;
         work->group_of[s->span] = g;
         work->durations[s->span++] = dur;
