@@ -266,9 +266,10 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
 {
     const struct param *timeout = request_param(&x->rq, "timeout");
     const char *wait = request_text(&x->rq, "wait");
+    int64_t now = clock_mono_ns();
     read_if_none_match(x, c);
     if (timeout && timeout->set)
-        x->until_ns = clock_mono_ns() + timeout->ns;
+        x->until_ns = timeout->ns < INT64_MAX - now ? now + timeout->ns : INT64_MAX;
     /* True if a worker must first examine files, or check whether the index is ready. */
     bool park = x->rq.viewer != NULL;
     if (!park) {
