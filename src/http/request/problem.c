@@ -102,14 +102,18 @@ const struct object_type error_line_type = {
     .help = "last line of a response that was cut off by an error"};
 #undef OBJECT
 
-/* Shows a query with a syntax error, and a caret below the position. */
+/* Shows the line of a query that has a syntax error, and a caret below the position. */
 static void put_caret(struct buf *out, const struct err *err)
 {
-    buf_printf(out, "\n%s\n", err->source);
+    const char *line = err->source, *end = err->source;
+    for (int64_t i = 0; i < err->position && *end; i++)
+        if (*end++ == '\n')
+            line = end;
+    buf_printf(out, "\n%.*s\n", (int)strcspn(line, "\n"), line);
     /* Writes a space for each character before it; characters may have several bytes. */
-    for (int64_t i = 0; i < err->position && err->source[i]; i++)
-        if (((unsigned char)err->source[i] & 0xC0) != 0x80)
-            buf_putc(out, err->source[i] == '\t' ? '\t' : ' ');
+    for (; line < end; line++)
+        if (((unsigned char)*line & 0xC0) != 0x80)
+            buf_putc(out, *line == '\t' ? '\t' : ' ');
     buf_putc(out, '^');
 }
 
