@@ -190,17 +190,18 @@ int listen_unix(const char *path, struct err *err)
                              "the socket path %s is longer than %zu bytes", path,
                              sizeof a.sun_path - 1);
     memcpy(a.sun_path, path, strlen(path) + 1);
-    int rc = remove_stale(&a);
-    int fd = rc < 0 ? rc : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_set_param(err, fd, "unix", "cannot listen on %s: %s", path, strerror(-fd));
-    if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
-        listen(fd, 1024) < 0) {
-        rc = -errno;
-        close(fd);
-        return err_set_param(err, rc, "unix", "cannot listen on %s: %s", path, strerror(-rc));
+    int rc = remove_stale(&a), fd = -1;
+    if (rc == 0) {
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0 || fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
+            listen(fd, 1024) < 0)
+            rc = -errno;
     }
-    return fd;
+    if (rc == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return err_set_param(err, rc, "unix", "cannot listen on %s: %s", path, strerror(-rc));
 }
 
 /* Adds a socket that was bound by systemd or another parent, under the same rules. */
