@@ -22,9 +22,6 @@ static const struct {
     int status;
     const char *reason;
 } reasons[] = {
-    {200, "OK"},
-    {204, "No Content"},
-    {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},
@@ -32,7 +29,6 @@ static const struct {
     {405, "Method Not Allowed"},
     {406, "Not Acceptable"},
     {409, "Conflict"},
-    {408, "Request Timeout"},
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},

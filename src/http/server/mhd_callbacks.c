@@ -15,9 +15,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #define BODY_IGNORED_MAX \
     (16u << 20) /* bytes of a too long body that are read before the connection is closed */

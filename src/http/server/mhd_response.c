@@ -7,7 +7,6 @@
 #include "http/server/mhd_tls.h"
 
 #include <microhttpd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

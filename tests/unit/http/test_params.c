@@ -300,7 +300,7 @@ static bool fits(const struct param_spec *spec)
     case PARAM_DURATION:
     case PARAM_INTERVAL:
     case PARAM_TIME:
-        return to == TO_NONE || to == TO_I64;
+        return to == TO_NONE || to == TO_NS;
     case PARAM_NUMBER:
         return to == TO_NONE || to == TO_REAL;
     default:
