@@ -221,7 +221,8 @@ static int next_text(const struct request *rq, struct state *s, struct buf *out)
             put_info(s, s->at, out);
         if (!s->member && list)
             buf_printf(out, "Files in archive (%u total):\n", a->archive_member_count);
-        while (list && s->member < a->archive_member_count && out->len < most)
+        /* At least one: `member` 0 says that nothing of the archive has been written. */
+        while (list && s->member < a->archive_member_count && (!s->member || out->len < most))
             put_line(&a->archive_members[s->member++], out);
         if (list && s->member < a->archive_member_count)
             return 0;

@@ -16,7 +16,7 @@ struct rate {
     } samples[RATE_SAMPLES]; /* a ring buffer */
     unsigned count, next;
     int64_t sampled_ns;
-    uint64_t last_done, total;  /* bytes_done at the last sample; all bytes ever done */
+    uint64_t last_done, total;  /* bytes_done at the last sample; all that it increased by */
     _Atomic double bytes_per_s; /* over the samples, if `measured` */
     atomic_bool measured;
 };

@@ -3,7 +3,6 @@
 #include "http/openapi/parts.h"
 #include "http/page/page.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Content types of endpoints that have no choice of formats. */

@@ -50,6 +50,14 @@ int compare_order(struct request *rq, const char *name, bool *ret_by_name)
 
 /* ---- values of a document -------------------------------------------------------------------- */
 
+/* An error in a document is one of the parameter that has the document. */
+static int name_document(struct request *rq, const char *param, int rc)
+{
+    if (rc == ERR_PARAM)
+        snprintf(rq->err.param, sizeof rq->err.param, "%s", param);
+    return rc;
+}
+
 static int refuse_type(struct request *rq, const char *node, const char *key, const char *wanted)
 {
     return err_set_param(&rq->err, ERR_PARAM, "nodes", "node \"%.100s\": `%s` must be a %s", node,
@@ -173,7 +181,7 @@ int compare_read_nodes(struct request *rq, const char *text, const struct compar
     json_decref(list);
     if (rc == 0 && o->node_count == 0)
         return params_refuse(rq, "nodes", "must not be empty");
-    return rc;
+    return name_document(rq, "nodes", rc);
 }
 
 /* {"metrics","percentiles","threshold_pct","time_interval_ms","sort_by","group_by"} */
@@ -203,5 +211,5 @@ int compare_read_defaults(struct request *rq, const char *text, struct compare_n
             *interval_ns = (int64_t)(ms * 1e6);
     }
     json_decref(root);
-    return rc;
+    return name_document(rq, "defaults", rc);
 }

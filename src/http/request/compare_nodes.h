@@ -7,14 +7,15 @@
 #include "dftracerd/compare.h"
 #include "http/request/endpoint.h"
 
-/* Results are in the request's arena. The functions return 0, -ENOMEM, or ERR_PARAM with the error
- * and the node that has it. */
+/* Results are in the request's arena. The functions return 0, -ENOMEM, or ERR_PARAM, with the
+ * parameter that has the error: `nodes` or `defaults` if it is in one of these documents. */
 int compare_metrics(struct request *rq, const char *const *names, size_t count, unsigned *ret);
 int compare_order(struct request *rq, const char *name, bool *ret_by_name);
-/* Reads a JSON list of nodes; members that a node does not have are as in `up`. */
+/* Reads a JSON list of nodes; members that a node does not have are as in the node above it, at the
+ * top as in `up`. A node has a query and children of its own. */
 int compare_read_nodes(struct request *rq, const char *text, const struct compare_node_options *up,
                        struct compare_options *o);
-/* Reads a JSON object; leaves unchanged what it does not have. */
+/* Reads a JSON object; leaves unchanged what it does not have. Sets o->name for errors. */
 int compare_read_defaults(struct request *rq, const char *text, struct compare_node_options *o,
                           int64_t *interval_ns);
 

@@ -4,7 +4,6 @@
 #include "http/request/endpoint.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct param *request_param(const struct request *rq, const char *name)
@@ -124,23 +123,13 @@ static int append_item(struct request *rq, struct param *p, struct text item)
 
 static int split_list(struct request *rq, struct param *p, struct text t)
 {
-    while (t.len) {
-        const char *comma = memchr(t.ptr, ',', t.len);
-        size_t n = comma ? (size_t)(comma - t.ptr) : t.len;
-        struct text item = {t.ptr, n};
-        while (item.len && item.ptr[0] == ' ')
-            item.ptr++, item.len--;
-        while (item.len && item.ptr[item.len - 1] == ' ')
-            item.len--;
-        if (item.len) {
-            int rc = append_item(rq, p, item);
-            if (rc < 0)
-                return rc;
-        }
-        t.ptr += n + (comma != NULL);
-        t.len -= n + (comma != NULL);
+    struct text item;
+    int rc = 0;
+    while (rc == 0 && text_split(&t, ',', &item)) {
+        item = text_trim(item);
+        rc = item.len ? append_item(rq, p, item) : 0;
     }
-    return 0;
+    return rc;
 }
 
 static int parse_bool(struct text t, uint64_t *ret)
@@ -332,7 +321,7 @@ static void bind_value(struct request *rq, const struct param *p)
     case TO_U64:
         *(uint64_t *)to = p->number;
         return;
-    case TO_I64:
+    case TO_NS:
         *(int64_t *)to = p->ns;
         return;
     case TO_REAL:

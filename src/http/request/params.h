@@ -16,7 +16,7 @@
 
 enum param_type {
     PARAM_TEXT,
-    PARAM_BOOL,       /* true false 1 0 yes no                  -> .number */
+    PARAM_BOOL,       /* true false 1 0 yes no on off; "": true -> .number */
     PARAM_UINT,       /* decimal                                -> .number */
     PARAM_DURATION,   /* "10ms"; bare microseconds              -> .ns */
     PARAM_INTERVAL,   /* "5s"; bare milliseconds                -> .ns */
@@ -35,7 +35,7 @@ enum param_member {
     TO_BOOL,
     TO_U32, /* or an enum */
     TO_U64,
-    TO_I64,
+    TO_NS, /* int64_t */
     TO_REAL,
     TO_CSTRING,
     TO_LIST
@@ -72,14 +72,14 @@ struct param_spec {
         .name = name_, .type = PARAM_##type_, .help = help_, ##__VA_ARGS__ \
     }
 /* Binds a parameter to a member of OPTIONS, the type of rq->options: bool, a number, const char *;
- * for PARAM_CHOICE an enum whose values are in the order of `choices`, or a bool if there are two.
- * A uint32_t member gets UINT32_MAX if the value is larger. The member of a parameter that is not
- * set stays 0. */
+ * for PARAM_CHOICE an enum whose values are in the order of `choices`, or a bool if there are two;
+ * an int64_t is a time in ns. A uint32_t member gets UINT32_MAX if the value is larger. The member
+ * of a parameter that is not set stays 0. */
 #define BIND(field) \
     .to = {_Generic(((OPTIONS *)0)->field, \
            bool: TO_BOOL, \
            uint64_t: TO_U64, \
-           int64_t: TO_I64, \
+           int64_t: TO_NS, \
            double: TO_REAL, \
            const char *: TO_CSTRING, \
            default: TO_U32), \
@@ -136,8 +136,8 @@ void params_normalised(const struct request *rq, struct buf *out);
 /* ---- params_json.c --------------------------------------------------------------------------- */
 
 struct json_t;
-/* Parses any JSON value (*new*), with flags of jansson; params_parse_object accepts an object only.
- * Returns 0, -EINVAL with `why`, or -ENOMEM. */
+/* Parses a JSON array or object (*new*), with flags of jansson; params_parse_object accepts an
+ * object only. Returns 0, -EINVAL with `why`, or -ENOMEM; *ret is NULL after an error. */
 int params_parse_json(struct text text, size_t flags, struct json_t **ret, char *why, size_t size);
 int params_parse_object(struct text text, struct json_t **ret, char *why, size_t size);
 void params_free_json(struct json_t *root); /* NULL-safe */

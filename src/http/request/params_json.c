@@ -89,10 +89,10 @@ static int add_json_scalar(struct request *rq, const char *name, const json_t *v
 }
 
 /* An array is a repeated parameter, or the list of a PARAM_LIST. */
-static int add_json_array(struct request *rq, const char *name, const json_t *array)
+static int add_json_array(struct request *rq, const struct param_spec *spec, const json_t *array)
 {
-    const struct param *p = request_param(rq, name);
-    if (!p || p->spec->type != PARAM_LIST || p->spec->repeatable) {
+    const char *name = spec->name;
+    if (spec->type != PARAM_LIST || spec->repeatable) {
         size_t i;
         json_t *v;
         json_array_foreach(array, i, v)
@@ -146,10 +146,9 @@ static int add_json_object(struct request *rq, const char *name, const json_t *o
     json_object_foreach((json_t *)object, key, v)
     {
         snprintf(whole, sizeof whole, "%.30s.%.30s", name, key);
-        rc = rc < 0 ? rc
-             : json_is_object(v)
-                 ? err_set_param(&rq->err, ERR_PARAM, name, "`%s` must not be an object", whole)
-                 : add_member(rq, whole, v);
+        rc = rc < 0              ? rc
+             : json_is_object(v) ? params_refuse(rq, whole, "must not be an object")
+                                 : add_member(rq, whole, v);
     }
     return rc;
 }
@@ -157,16 +156,18 @@ static int add_json_object(struct request *rq, const char *name, const json_t *o
 static int add_member(struct request *rq, const char *name, const json_t *v)
 {
     const struct param *p = request_param(rq, name);
-    if (p && p->spec->type == PARAM_JSON) {
+    if (json_is_object(v) && takes_parts(rq, name))
+        return add_json_object(rq, name, v);
+    if (!p)
+        return params_add(rq, text_of(name), TEXT("")); /* refuses the name */
+    if (p->spec->type == PARAM_JSON) {
         json_lacked = false; /* without memory json_dumps may leave out a key */
         char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
         int rc = text && !json_lacked ? add_copy(rq, name, text_of(text)) : -ENOMEM;
         free(text);
         return rc;
     }
-    return json_is_array(v)                             ? add_json_array(rq, name, v)
-           : json_is_object(v) && takes_parts(rq, name) ? add_json_object(rq, name, v)
-                                                        : add_json_scalar(rq, name, v);
+    return json_is_array(v) ? add_json_array(rq, p->spec, v) : add_json_scalar(rq, name, v);
 }
 
 int params_add_document(struct request *rq, const json_t *root)

@@ -22,9 +22,6 @@ static const struct {
     int status;
     const char *reason;
 } reasons[] = {
-    {200, "OK"},
-    {204, "No Content"},
-    {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},
@@ -32,7 +29,6 @@ static const struct {
     {405, "Method Not Allowed"},
     {406, "Not Acceptable"},
     {409, "Conflict"},
-    {408, "Request Timeout"},
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
@@ -102,14 +98,18 @@ const struct object_type error_line_type = {
     .help = "last line of a response that was cut off by an error"};
 #undef OBJECT
 
-/* Shows a query with a syntax error, and a caret below the position. */
+/* Shows the line of a query that has a syntax error, and a caret below the position. */
 static void put_caret(struct buf *out, const struct err *err)
 {
-    buf_printf(out, "\n%s\n", err->source);
+    const char *line = err->source, *end = err->source;
+    for (int64_t i = 0; i < err->position && *end; i++)
+        if (*end++ == '\n')
+            line = end;
+    buf_printf(out, "\n%.*s\n", (int)strcspn(line, "\n"), line);
     /* Writes a space for each character before it; characters may have several bytes. */
-    for (int64_t i = 0; i < err->position && err->source[i]; i++)
-        if (((unsigned char)err->source[i] & 0xC0) != 0x80)
-            buf_putc(out, err->source[i] == '\t' ? '\t' : ' ');
+    for (; line < end; line++)
+        if (((unsigned char)*line & 0xC0) != 0x80)
+            buf_putc(out, *line == '\t' ? '\t' : ' ');
     buf_putc(out, '^');
 }
 

@@ -5,8 +5,8 @@
 
 #include "http/request/endpoint.h"
 
-/* Prepares the request for other ranks, if there are any and it fits into a URL. Returns 0 or
- * -ENOMEM. */
+/* Prepares the request for other ranks, if there are any and a URL without a body can express it.
+ * Returns 0 or -ENOMEM. */
 int request_spread(struct request *rq);
 void request_spread_done(struct request *rq);
 /* Returns the environment for the queries of the request. */

@@ -1,7 +1,7 @@
 /* connection.h - a connection, and the libmicrohttpd thread that has it. Used by all files of this
  * folder; mhd_connection.h has the functions.
- * Threads: a connection is used by its own thread; others read its fields from `state` on, under
- *          connections_lock of struct http.
+ * Threads: a connection is used by its own thread; others read its `fd`, `site` and what follows
+ *          `state`, under connections_lock of struct http.
  * Memory:  a connection is created and freed by its own thread, and is in the list meanwhile.
  */
 #ifndef DFTRACERD_HTTP_SERVER_CONNECTION_H
@@ -20,7 +20,8 @@ struct MHD_Daemon;
 struct MHD_Connection;
 
 enum connection_state { CONNECTION_IDLE, CONNECTION_ARRIVING, CONNECTION_BUSY };
-/* Fields before `state` are used by its own thread only. */
+/* Fields before `state` are written by its own thread only. `fd`, `site`, `io_thread` and `mhd` do
+ * not change while it is in the list. */
 struct connection {
     struct access_peer peer;
     struct client *client;

@@ -24,10 +24,11 @@ static void publish_listener(struct http *h, int fd, bool is_unix)
     atomic_store(&h->listeners, n + 1);
 }
 
-static int add_listener(struct http *h, int fd, const char *url)
+static int add_listener(struct http *h, int fd, const char *url, struct err *err)
 {
     if (h->listeners == HTTP_FIRST_LISTENERS_MAX)
-        return close(fd), -E2BIG;
+        return close(fd), err_set_param(err, -E2BIG, "bind", "more than %d listening sockets",
+                                        HTTP_FIRST_LISTENERS_MAX);
     char *copy = url ? strdup(url) : NULL;
     if (url && !copy)
         return close(fd), -ENOMEM;
@@ -155,7 +156,7 @@ static int listen_tcp(struct http *h, const char *address, int *port, struct err
             fd == -EADDRINUSE ? " (choose another port with --port; 0 selects a free one)" : "");
     *port = bound_port(fd);
     make_url(h, url, sizeof url, v6, address, *port);
-    return add_listener(h, fd, url);
+    return add_listener(h, fd, url, err);
 }
 
 /* Removes a socket file on which nobody listens: a daemon that was killed left it. Any other file
@@ -189,17 +190,18 @@ int listen_unix(const char *path, struct err *err)
                              "the socket path %s is longer than %zu bytes", path,
                              sizeof a.sun_path - 1);
     memcpy(a.sun_path, path, strlen(path) + 1);
-    int rc = remove_stale(&a);
-    int fd = rc < 0 ? rc : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_set_param(err, fd, "unix", "cannot listen on %s: %s", path, strerror(-fd));
-    if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
-        listen(fd, 1024) < 0) {
-        rc = -errno;
-        close(fd);
-        return err_set_param(err, rc, "unix", "cannot listen on %s: %s", path, strerror(-rc));
+    int rc = remove_stale(&a), fd = -1;
+    if (rc == 0) {
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0 || fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
+            listen(fd, 1024) < 0)
+            rc = -errno;
     }
-    return fd;
+    if (rc == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return err_set_param(err, rc, "unix", "cannot listen on %s: %s", path, strerror(-rc));
 }
 
 /* Adds a socket that was bound by systemd or another parent, under the same rules. */
@@ -217,7 +219,7 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     if (a.ss_family == AF_UNIX)
-        return add_listener(h, fd, NULL);
+        return add_listener(h, fd, NULL, err);
     const char *lacks =
         access_is_loopback((struct sockaddr *)&a) ? NULL : access_lacks_beyond(&h->options);
     if (lacks)
@@ -227,7 +229,7 @@ static int listen_inherited(struct http *h, int fd, struct err *err)
                        lacks);
     getnameinfo((struct sockaddr *)&a, n, host, sizeof host, NULL, 0, NI_NUMERICHOST);
     make_url(h, url, sizeof url, a.ss_family == AF_INET6, host, bound_port(fd));
-    return add_listener(h, fd, url);
+    return add_listener(h, fd, url, err);
 }
 
 /* After an error the others are closed: the server owns all of them. */

@@ -15,9 +15,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #define BODY_IGNORED_MAX \
     (16u << 20) /* bytes of a too long body that are read before the connection is closed */
@@ -266,9 +264,10 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
 {
     const struct param *timeout = request_param(&x->rq, "timeout");
     const char *wait = request_text(&x->rq, "wait");
+    int64_t now = clock_mono_ns();
     read_if_none_match(x, c);
     if (timeout && timeout->set)
-        x->until_ns = clock_mono_ns() + timeout->ns;
+        x->until_ns = timeout->ns < INT64_MAX - now ? now + timeout->ns : INT64_MAX;
     /* True if a worker must first examine files, or check whether the index is ready. */
     bool park = x->rq.viewer != NULL;
     if (!park) {

@@ -28,8 +28,8 @@ static inline const char *header_of(struct MHD_Connection *c, const char *name)
 struct MHD_Daemon *callbacks_start(struct io_thread *c);
 extern const struct transport callbacks_transport;
 
-/* mhd_request.c: checks the message itself; answers and returns false if it is refused */
-/* `headers_too_large`: libmicrohttpd has no memory to answer with. `before_body`: the client gets
+/* mhd_request.c: checks the message. Returns false if it is to be refused, with the answer in *ret.
+ * `headers_too_large`: libmicrohttpd has no memory to answer with. `before_body`: the client gets
  * the answer while it sends. */
 struct exchange_refusal {
     int status;

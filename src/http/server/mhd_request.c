@@ -174,11 +174,11 @@ static bool decode_path(struct exchange *x, const char *target, struct exchange_
         return refuse(r, 503, -ENOMEM, "out of memory");
     if (rc < 0)
         return refuse(r, 400, ERR_PARAM, "the path contains an invalid %-escape or a NUL byte");
+    x->path = path.ptr;
     /* An encoded slash is not a separator: no endpoint has such a path. */
     for (size_t i = 0; i + 2 < raw.len; i++)
         if (raw.ptr[i] == '%' && raw.ptr[i + 1] == '2' && (raw.ptr[i + 2] | 0x20) == 'f')
             return refuse(r, 404, ERR_NOT_FOUND, "no such endpoint");
-    x->path = path.ptr;
     return true;
 }
 

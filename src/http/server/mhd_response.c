@@ -7,7 +7,6 @@
 #include "http/server/mhd_tls.h"
 
 #include <microhttpd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -233,7 +232,7 @@ static ssize_t read_more(void *arg, uint64_t at, char *out, size_t max)
     if (x->in.http10) {
         /* Without chunks only a reset shows the client that the answer was cut. SO_LINGER does not
          * help: libmicrohttpd sends a FIN before it closes, and a client that has read everything
-         * so far takes that for the end. */
+         * so far takes that for the end. A Unix socket cannot be reset (EINVAL). */
         const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
         connect(x->fd, &nowhere, sizeof nowhere);
     }

@@ -171,6 +171,11 @@ static void reads_json(void)
                          "{\"x\":1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK_INT(json(bad[i]), ERR_PARAM);
+    static const char *const unknown[] = {"{\"x\":1}", "{\"x\":[]}", "{\"x\":{}}", "{\"x\":null}"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        CHECK_INT(json(unknown[i]), ERR_PARAM);
+        CHECK(strstr(rq.err.text, "has no parameter `x`"));
+    }
 }
 
 /* A body of 1 MiB has a hundred thousand values; memory is proportional to it, and limited. */
@@ -300,7 +305,7 @@ static bool fits(const struct param_spec *spec)
     case PARAM_DURATION:
     case PARAM_INTERVAL:
     case PARAM_TIME:
-        return to == TO_NONE || to == TO_I64;
+        return to == TO_NONE || to == TO_NS;
     case PARAM_NUMBER:
         return to == TO_NONE || to == TO_REAL;
     default:

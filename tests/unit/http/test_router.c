@@ -68,6 +68,12 @@ static void writes_problems(void)
               "Request\",\"status\":400,\"detail\":\"no\\n\xc3\xa4\\t== >\\n \\t   ^\","
               "\"code\":\"bad_query\",\"param\":\"query\",\"position\":6,\"request_id\":\"id\"}\n");
     free(got);
+    char lines[] = "pid == 1\n or  >\nor pid == 2";
+    err = (struct err){
+        .code = ERR_QUERY_SYNTAX, .position = 14, .text = "no", .param = "query", .source = lines};
+    got = problem(&err, NULL);
+    CHECK(strstr(got, "\"detail\":\"no\\n or  >\\n     ^\""));
+    free(got);
     struct err bare = {.code = ERR_DEADLINE};
     got = problem(&bare, NULL);
     CHECK_STR(got, "{\"type\":\"about:blank\",\"title\":\"Gateway "

@@ -5,6 +5,9 @@
 #include "http/server/site.h"
 #include "http/server/sockets.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static struct http server;
@@ -40,6 +43,23 @@ static void ended_site(void)
     err_done(&err);
 }
 
-static const struct check_test tests[] = {{"ended_site", ended_site}, {NULL, NULL}};
+/* The error of a socket that cannot be created is that of socket(). */
+static void no_descriptors(void)
+{
+    char path[64];
+    struct err err = {0};
+    struct rlimit limit;
+    snprintf(path, sizeof path, "/tmp/test_site-%d", (int)getpid());
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, limit.rlim_max}), 0);
+    int rc = listen_unix(path, &err);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    CHECK_INT(rc, -EMFILE);
+    CHECK(strstr(err.text, "Too many open files"));
+    err_done(&err);
+}
+
+static const struct check_test tests[] = {
+    {"ended_site", ended_site}, {"no_descriptors", no_descriptors}, {NULL, NULL}};
 
 CHECK_MAIN(tests)
