@@ -225,8 +225,8 @@ static int code_unit(const char *at, const char *end)
     return stop == digits + 4 ? unit : -1;
 }
 
-/* Writes JSON unchanged except for escaped surrogates: a pair becomes its character, a lone one is
- * dropped. */
+/* Writes JSON unchanged except for escaped surrogates: a pair becomes its character, a lone one
+ * U+FFFD. */
 static void put_json(struct jw *j, struct text t)
 {
     const char *at = t.ptr, *end = t.ptr + t.len;
