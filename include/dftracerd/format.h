@@ -271,7 +271,7 @@ extern const struct object_type format_aggregate_type;
 
 /* The events of /view as a trace for Perfetto: (host, pid) identifies a process, and slices nest in
  * lanes. Events with a dur are slices, counters and aggregated records are counters of their
- * numbers, all other events are instants; objects without ts are omitted. query and budget are
+ * numbers, all other objects with ts are instants; those without are omitted. query and budget are
  * borrowed; options as of view_open, without follow. Returns 0, ERR_CORRUPT, ERR_MEMORY_LIMIT, or
  * another error of the query. */
 struct perfetto_view;
@@ -299,12 +299,12 @@ struct format_call_tree;
 /* *new*; borrows the tree. Returns 0, ERR_FORMAT or -ENOMEM. */
 int format_call_tree_new(struct call_tree *t, const struct format_call_tree_options *o,
                          struct format_call_tree **ret);
-/* Returns 0 if there is more, or ERR_END. */
+/* Returns 0 if there is more, ERR_END, or an error. */
 int format_call_tree_next(struct format_call_tree *f, struct buf *out);
 void format_call_tree_free(struct format_call_tree *f);
 /* Writes the stacks of two folded trees, each once, as `stack before after`: those of the first
- * tree in its order, then those that only the second has. Returns 0, ERR_MEMORY_LIMIT or -ENOMEM.
- */
+ * tree in its order, then those that only the second has. Returns 0, -ENOMEM, or an error of the
+ * budget. */
 int format_call_tree_diff(struct call_tree *const trees[2], struct budget *budget, struct buf *out);
 extern const struct object_type format_call_tree_type, format_call_tree_line_type;
 

@@ -13,8 +13,9 @@
 #include "dftracerd/query.h"
 
 /* An overview of a window of time: lanes (threads by default) by columns of equal width, and a list
- * of the longest objects. It costs one scan, whatever the length of the window. An object without
- * dur takes no time; one without ts is in no window. Times are clamped to 64 bits of ns. */
+ * of the longest objects. It costs one scan, whatever the length of the window; slices, too many
+ * colors, and a window that is not given may cost others. An object without dur takes no time; one
+ * without ts is in no window. Times are clamped to 64 bits of ns. */
 enum { TIMELINE_WIDTH_MAX = 8192, TIMELINE_EVENTS_MAX = 50000, TIMELINE_COLORS_MAX = 4096 };
 struct timeline_options {
     const char *const *group_by; /* columns whose values distinguish lanes; none: one lane */
@@ -36,7 +37,7 @@ struct timeline_facts {
     bool complete;
     int64_t from_ns, to_ns;
     uint64_t column_ns; /* column i is [from + i * column, from + (i + 1) * column) */
-    /* columns 0: nothing is selected and no window was given */
+    /* columns 0: no window was given and no selected object has a ts */
     uint32_t columns, lanes, colors, events;
     uint64_t objects, untimed;   /* in the window; selected ones without ts */
     __int128 busy_ns;            /* of all lanes */
@@ -77,10 +78,11 @@ struct timeline_event {
     uint32_t file;   /* position in the snapshot */
     uint64_t object; /* number of objects before it in the file */
 };
-/* An object as it is drawn. depth: the number of objects of its lane that enclose it, the same in
- * every window with `overlap`. column: the first one in which it is the longest of its depth; it is
- * drawn up to the next slice or its end. others: objects of that depth that begin in these columns
- * and are not slices. In windows with few objects each is a slice. */
+/* An object as it is drawn. depth: the number of its ancestors, where the parent is the last object
+ * of its lane that begins before it and contains it; the same in every window with `overlap`.
+ * column: the first one in which it is the longest of its depth; it is drawn up to the next slice
+ * or its end. others: objects of that depth that begin in these columns and are not slices. In
+ * windows with few objects each is a slice. */
 struct timeline_slice {
     /* name, file: positions in timeline_names, timeline_files */
     uint32_t depth, column, others, color, name, file;

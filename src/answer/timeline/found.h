@@ -5,7 +5,8 @@
  * TIMELINE_NAMES: by name and cat, lists of objects: the longest (picks.c), and those that may be
  *                 drawn as slices (slices.c).
  *
- * Used by:   scan.c, offer.c, density.c, slices.c fill it; lanes.c, depth.c and timeline.c read it.
+ * Used by:   scan.c, offer.c, density.c, slices.c fill it; lanes.c, depth.c and timeline.c read it,
+ *            and lanes.c stores the cells of lanes in it.
  * Path:      timeline_scan: up to three scans (scan.c), each of which adds its groups to those of
  *            the ones before -> struct timeline (lanes.h). Workers find nothing but groups.
  * Threads:   groups as groups.h says; the rest is written before scans, or by the place's thread.

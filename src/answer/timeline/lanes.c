@@ -1,6 +1,5 @@
 /* lanes.c - from groups to lanes: their order, totals, and cells. */
 #include "answer/timeline/lanes.h"
-#include "answer/timeline/slices.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -160,7 +159,7 @@ struct fold {
     bool rest; /* cells of objects too short for slices only */
     atomic_uint next;
     atomic_int error;
-    pthread_mutex_t lock; /* guards the colors of t */
+    pthread_mutex_t lock; /* guards the colors of t and its facts.busy_ns */
 };
 struct folder {
     struct fold *fold;

@@ -2,7 +2,7 @@
  *
  * Used by:   timeline.c, lanes.c, colors.c, depth.c.
  * Path:      struct timeline_found -> timeline_make_lanes -> the calls of dftracerd/timeline.h.
- * Threads:   one. Memory: charged until timeline_close.
+ * Threads:   one; inside, lanes are folded by all threads. Memory: charged until timeline_close.
  */
 #ifndef DFTRACERD_ANSWER_TIMELINE_LANES_H
 #define DFTRACERD_ANSWER_TIMELINE_LANES_H
@@ -57,7 +57,7 @@ void timeline_color_set(const struct timeline *t, uint64_t key, const struct val
 
 /* ---- lanes.c --------------------------------------------------------------------------------- */
 
-/* Call it after the scan: makes everything but events. */
+/* Call it after the scan: makes everything but events and slices. */
 int timeline_make_lanes(struct timeline *t);
 
 #endif

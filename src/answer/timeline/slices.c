@@ -318,6 +318,8 @@ int timeline_collect_slices(struct timeline_found *f, struct err *err)
     bool coarse = f->objects > TIMELINE_SLICES_FINE || f->plan->step < 8;
     s->unit = coarse ? f->plan->step : f->plan->step / 8;
     int rc = timeline_scan_more(f, &hooks, err);
+    if (!s->all) /* other ranks may have added to the counts */
+        raise_min_class(s);
     s->min_ns = current_min_ns(s);
     if (rc == 0)
         drop_short(timeline_list(f->groups, TIMELINE_ITEMS), s->min_ns);

@@ -1,6 +1,6 @@
 /* slices.h - the slices of /timeline: which object of a lane is drawn where, and at which depth.
  *
- * Used by:   timeline.c, scan.c, lanes.c.
+ * Used by:   timeline.c, scan.c.
  * Path:      slices.c: a second scan, which collects objects: all of them, or the longer ones if
  *            there are too many -> depth.c: lane by lane, sorts and nests them, and keeps the
  *            longest of each depth and column.
@@ -8,8 +8,8 @@
  * Memory:    32 bytes an object while it is collected, 64 in all, of TIMELINE_SLICES_MAX objects
  *            at most.
  *
- * The depth of an object is the number of objects of its lane around it: the last one, in the order
- * of starts (the longer first), that contains it is its parent. All that contain an object reach
+ * The depth of an object is the number of its ancestors: its parent is the last object of its lane,
+ * in the order of starts (the longer first), that contains it. All that contain an object reach
  * into every window that it reaches into, and are as long as it is or longer. So depths are the
  * same in every window, and do not change if shorter objects are left out.
  */

@@ -38,7 +38,7 @@ static int plan_sources(struct timeline *t, struct query *q, const struct timeli
     return rc < 0 ? rc : query_check_argument(q, p->keys[p->width - 1], "color", err);
 }
 
-/* Finds the first begin and the last end of the selection. *ret is false if nothing is selected. */
+/* Finds the first begin and the last end of the selection. *ret is false if no object has a ts. */
 static int find_own_window(struct query *q, struct timeline_facts *f, bool *ret, struct err *err)
 {
     struct stats_options options = {.report = STATS_TIME_RANGE};

@@ -104,7 +104,7 @@ void perfetto_name_hosts(struct perfetto *p, struct query *q);
 int perfetto_name_processes(struct perfetto *p);
 
 /* times.c: note each time that is to be written as `ts` first, then perfetto_set_times decides how,
- * and changes all items. Afterwards times are between the years 0 and 2261, because Perfetto drops
+ * and changes all items. Afterwards times are between 0 and the year 2261, because Perfetto drops
  * others. */
 void perfetto_note_time(struct perfetto *p, __int128 ns);
 void perfetto_set_times(struct perfetto *p, enum perfetto_times times);
@@ -140,8 +140,8 @@ struct perfetto_thread {
     uint32_t count; /* lanes so far */
     VEC(struct perfetto_single) heap;
 }; /* zero-initialise but for the budget of the heap */
-/* Returns the lane within the thread for the next slice; slices come by start, the longer first.
- * Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
+/* Sets *ret to the lane within the thread for the next slice; slices come by start, the longer
+ * first. Returns 0, -ENOMEM or ERR_MEMORY_LIMIT. */
 int perfetto_find_lane(struct perfetto_thread *t, __int128 from, __int128 to, uint32_t *ret);
 void perfetto_thread_done(struct perfetto_thread *t);
 /* Writes the name of a lane as a metadata event. */

@@ -182,16 +182,17 @@ static bool is_argument(struct perfetto_view *v, const struct trace_event *e, st
 /* Fields that are no arguments are written as event.x, which no argument is named. */
 static void put_other_key(struct perfetto_view *v, const struct trace_event *e, struct text path)
 {
-    struct buf front = {0}, key = {0};
+    struct buf key = {0};
+    unsigned prefixes = 0;
 
     do {
-        buf_puts(&front, "event.");
         buf_clear(&key);
-        buf_text(&key, (struct text){front.data, front.len});
+        prefixes++;
+        for (unsigned i = 0; i < prefixes; i++)
+            buf_puts(&key, "event.");
         buf_text(&key, path);
     } while (!key.error && is_argument(v, e, (struct text){key.data, key.len}));
     jw_key_text(&v->p.jw, (struct text){key.data, key.len});
-    buf_done(&front);
     put_done(v->p.jw.out, &key);
 }
 
@@ -224,8 +225,8 @@ static int code_unit(const char *at, const char *end)
     return stop == digits + 4 ? unit : -1;
 }
 
-/* Writes JSON unchanged except for escaped surrogates: a pair becomes its character, a lone one is
- * dropped. */
+/* Writes JSON unchanged except for escaped surrogates: a pair becomes its character, a lone one
+ * U+FFFD. */
 static void put_json(struct jw *j, struct text t)
 {
     const char *at = t.ptr, *end = t.ptr + t.len;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ROWS_AT_ONCE = 1024 };
 

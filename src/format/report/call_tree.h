@@ -44,8 +44,8 @@ struct format_call_tree {
     int64_t next_tid;       /* no thread has it, nor a higher one */
 };
 
-/* Removes frames deeper than `depth` from the path, so that another one can be appended. Returns 0
- * or -ENOMEM. */
+/* Removes the frame at `depth` and all below it from the path, so that another one can be appended;
+ * then call_tree_end_frame. Both return 0 or -ENOMEM. */
 int call_tree_cut_path(struct format_call_tree *f, uint32_t depth);
 int call_tree_end_frame(struct format_call_tree *f, uint32_t depth);
 

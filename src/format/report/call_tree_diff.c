@@ -5,8 +5,6 @@
 #include "dftracerd/vec.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct stack {
     unsigned __int128 us[2];

@@ -40,7 +40,7 @@ void call_tree_text_head(struct format_call_tree *f, struct buf *out)
         buf_puts(out, " apart from the events of the other hosts: its clock is wrong, or it ran at "
                       "another time\n");
     }
-    if (t->in_tree == 0)
+    if (t->in_tree + t->untimed == 0)
         buf_puts(out, "No events of phase X are selected.\n");
 }
 

@@ -3,7 +3,6 @@
 #include "format/writer/text_number.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static void put_time(struct buf *out, double us)
 {
