@@ -24,6 +24,7 @@ static const struct {
      "written, the first directory scan has not finished, or a selected directory is unreadable"},
     {"ETag", "value for If-None-Match"},
 };
+enum { HEADERS = sizeof headers / sizeof *headers, ETAG = HEADERS - 1 };
 
 #define STRING "{'type':'string'}"
 #define BINARY "{'type':'string','format':'binary'}"
@@ -151,14 +152,14 @@ void openapi_write_responses(struct jw *j, struct arena *arena, const struct end
     openapi_begin(j, "responses", '{');
     openapi_begin(j, "200", '{');
     jw_put_str(j, "description", e->summary);
-    size_t n = e->immediate ? 1 : sizeof headers / sizeof *headers;
+    bool has_etag = e == &endpoint_page || !(e->immediate || e->apart);
     openapi_begin(j, "headers", '{');
-    for (size_t i = 0; i < n; i++)
-        openapi_refer(j, headers[i].name, "headers", headers[i].name);
+    for (size_t i = 0; i < HEADERS; i++)
+        if (i == ETAG ? has_etag : i == 0 || !e->immediate)
+            openapi_refer(j, headers[i].name, "headers", headers[i].name);
     jw_end(j, '}');
     write_content(j, arena, e);
     jw_end(j, '}');
-    bool has_etag = !e->immediate || e == &endpoint_page;
     if (has_etag && !post)
         openapi_refer(j, "304", "responses", "NotModified");
     if (strcmp(e->path, "/readyz") == 0) {
@@ -175,7 +176,7 @@ void openapi_write_responses(struct jw *j, struct arena *arena, const struct end
 void openapi_write_parts(struct jw *j, struct arena *arena)
 {
     openapi_begin(j, "headers", '{');
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+    for (size_t i = 0; i < HEADERS; i++) {
         openapi_begin(j, headers[i].name, '{');
         jw_put_str(j, "description", headers[i].description);
         openapi_json(j, arena, "schema", STRING);
