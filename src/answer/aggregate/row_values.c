@@ -158,7 +158,7 @@ static struct value extreme_value(const struct row_measure *t, bool time, bool m
 {
     if (t->is_f64)
         return double_value(max ? t->all.max : t->all.min);
-    if (t->m.min > t->m.max)
+    if (!(max ? moments_max_is_known(&t->m) : moments_min_is_known(&t->m)))
         return null_value();
     return whole_value(max ? t->m.max : t->m.min, t->m.nano, time);
 }
