@@ -112,7 +112,7 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
     memset(m->valid, 0, sizeof(m->valid));
     for (size_t i = 0; i < b->count; i++) {
         const struct extent *e = slot_at(b, i, plan_measures(p, b->rows->set));
-        bool some = e->min_ts <= e->max_te;
+        bool some = extent_has_times(e);
         __int128 ns = 0;
         if (some) /* else the difference may overflow */
             ns = (what == OUTPUT_TS ? e->min_ts : e->max_te) - p->origin_ns;
@@ -263,7 +263,7 @@ static void survey_row(const struct row_reader *t, uint32_t set, uint32_t group,
         }
     }
     const struct extent *e = p->general ? NULL : plan_extent(p, records, set, group);
-    if (!e || e->min_ts > e->max_te)
+    if (!e || !extent_has_times(e))
         return;
     __int128 from = e->min_ts - p->origin_ns, to = e->max_te - p->origin_ns;
     s = &surveys[p->measures.count];
