@@ -58,7 +58,7 @@ int row_reader_begin(struct row_reader *t)
             return rc;
         for (size_t i = 0; i < acc->intervals.count; i++) {
             const struct span *s = &acc->intervals.at[i];
-            t->busy[s->scope] += s->hi - s->lo;
+            t->busy[s->scope] += (__int128)s->hi - s->lo;
         }
     }
     return count_distinct(t);
