@@ -217,10 +217,10 @@ static int requested_columns(struct aggregate_plan *p, const struct aggregate_op
         rc = requested_column(p, err, "boundary_events", p->boundaries[i].output, VALUE_TEXT,
                               (struct output_column){OUTPUT_BOUNDARY, i, 0});
     if (o->parents && rc == 0)
-        rc = requested_column(p, err, "boundary_events", "parent_pid", VALUE_UINT,
+        rc = requested_column(p, err, "track_process_parents", "parent_pid", VALUE_UINT,
                               (struct output_column){OUTPUT_PARENT, 0, 0});
     if (o->parents && rc == 0)
-        rc = requested_column(p, err, "boundary_events", "root_pid", VALUE_UINT,
+        rc = requested_column(p, err, "track_process_parents", "root_pid", VALUE_UINT,
                               (struct output_column){OUTPUT_ROOT, 0, 0});
     return rc;
 }
