@@ -160,8 +160,9 @@ static unsigned quantile_number(struct aggregate_plan *p, const struct quantile 
 
 static enum column_unit unit_of(const struct item *it, const struct measure *m)
 {
-    if (it->function->what == OUTPUT_BUSY || (m && m->time && it->function->what != OUTPUT_SKEW &&
-                                              it->function->what != OUTPUT_KURTOSIS))
+    if (it->function->what == OUTPUT_SKEW || it->function->what == OUTPUT_KURTOSIS)
+        return UNIT_NONE;
+    if (m && m->time)
         return UNIT_US;
     if (it->function->what == OUTPUT_BANDWIDTH)
         return UNIT_BYTES_PER_S;
