@@ -1,12 +1,10 @@
 /* general.c - plans the general form (`group_by` and `agg`): keys, measures, kept values and
  * columns. */
 #include "answer/aggregate/plan_columns.h"
-#include "engine/derived/keys.h"
 #include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const struct function {
     const char *name;

@@ -4,7 +4,6 @@
 #include "engine/plan/seen.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static int compare_quantiles(const void *a, const void *b)
@@ -182,7 +181,7 @@ static int base_columns(struct aggregate_plan *p)
                          i == 6             ? bucket_type(p)
                          : i == 2 || i == 3 ? VALUE_UINT
                                             : VALUE_TEXT,
-                         i == 6 ? UNIT_US : UNIT_NONE, (struct output_column){OUTPUT_KEY, i, 0});
+                         UNIT_NONE, (struct output_column){OUTPUT_KEY, i, 0});
     rc = rc < 0 ? rc
                 : plan_column(p, "count", VALUE_UINT, UNIT_NONE,
                               (struct output_column){OUTPUT_COUNT, 0, 0});
