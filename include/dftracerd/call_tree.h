@@ -3,8 +3,8 @@
  * Used by:   format, http.
  * Path:      call_tree_open scans, sorts and nests all events (answer/calltree/call_tree.h); the
  *            other calls read nodes, events and sums from the result.
- * Memory:    32 bytes an event, half as much again for a thread that is sorted, 100 a folded node;
- *            charged to the budget of the query until call_tree_close.
+ * Memory:    32 bytes an event, up to as much again for a thread while it is sorted, 100 a folded
+ *            node; charged to the budget of the query until call_tree_close.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
 #ifndef DFTRACERD_CALL_TREE_H
@@ -54,8 +54,8 @@ int call_tree_open(struct query *q, const struct call_tree_options *options, str
 void call_tree_totals(const struct call_tree *t, struct call_tree_totals *ret);
 void call_tree_close(struct call_tree *t);
 
-/* A folded node; the top is `all`, `callees` or `callers`, and counts everything below it. Texts
- * are borrowed until call_tree_close. */
+/* A folded node. The top is `all`, which counts all calls, or `callees` or `callers`, whose count
+ * and total are the sums of those of its children. Texts are borrowed until call_tree_close. */
 struct call_tree_node {
     bool is_call, is_group, has_name; /* has_name: the top or a call */
     uint32_t depth;                   /* 0 for the top; groups count as levels */

@@ -30,7 +30,7 @@ enum compare_class {
 };
 extern const char *const compare_class_names[]; /* "NEGLIGIBLE" ..., NULL-terminated */
 #define COMPARE_SIDES_MAX 33                    /* a baseline and 32 variants */
-#define COMPARE_NODES_MAX 256 /* including children; each needs two scans of a side */
+#define COMPARE_NODES_MAX 256 /* including children; each needs a scan of all sides */
 
 /* A node has the events of the sides that match `query` and those of all nodes above. */
 struct compare_node_options {

@@ -24,6 +24,16 @@ struct moments {
     uint64_t squares_high;     /* the next 64 */
     __int128 min, max;         /* meaningless while count is 0 */
 };
+/* Sums of many values may come without their minimum (INT64_MAX stands for it), or without their
+ * maximum (INT64_MIN). */
+static inline bool moments_min_is_known(const struct moments *m)
+{
+    return m->min <= m->max || m->min < INT64_MAX;
+}
+static inline bool moments_max_is_known(const struct moments *m)
+{
+    return m->min <= m->max || m->max > INT64_MIN;
+}
 /* Moments of one group within one chunk (int64 values of one unit). 64 bytes. Zero-initialise; min
  * and max are valid if count > 0. Exact while count * max(|min|, |max|)^2 < 2^128, which values
  * below 2^51 never exceed. Where the column of a chunk has larger ones (column.min, max), they are
@@ -51,8 +61,8 @@ struct moments_f64 {
 };
 void moments_f64_add(struct moments_f64 *m, double value);
 void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other);
-/* Adds the integers of a column that also has doubles, as doubles in whole units. min > max: both
- * are unknown, and those of m do not change. */
+/* Adds the integers of a column that also has doubles, as doubles in whole units. If their minimum
+ * or maximum is unknown, that of m does not change. */
 void moments_f64_merge_integers(struct moments_f64 *m, const struct moments *integers);
 
 /* Quantile sketch over doubles (times in us, sizes in bytes ...): bins by the top bits of the IEEE

@@ -212,13 +212,14 @@ void moments_f64_merge(struct moments_f64 *m, const struct moments_f64 *other)
 void moments_f64_merge_integers(struct moments_f64 *m, const struct moments *integers)
 {
     const struct moments *i = integers;
-    bool unknown = i->min > i->max;
     double n = (double)i->count, std = i->count > 1 ? moments_std(i) : 0, unit = i->nano ? 1000 : 1;
+    double min = moments_min_is_known(i) ? (double)i->min / unit : INFINITY,
+           max = moments_max_is_known(i) ? (double)i->max / unit : -INFINITY;
     struct moments_f64 converted = {.count = i->count,
                                     .mean = moments_mean(i),
                                     .m2 = std * std * (n - 1),
-                                    .min = unknown ? INFINITY : (double)i->min / unit,
-                                    .max = unknown ? -INFINITY : (double)i->max / unit,
+                                    .min = min,
+                                    .max = max,
                                     .sum = (double)i->sum / unit};
 
     moments_f64_merge(m, &converted);

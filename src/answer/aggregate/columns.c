@@ -4,7 +4,6 @@
  * Each column of a block of rows is filled by a loop of its own, without a struct value or a call
  * for each row. All other columns (with doubles, sums beyond 64 bits, percentiles, parents ...) are
  * filled by aggregate_values.
- *
  */
 #include "answer/aggregate/columns.h"
 
@@ -13,7 +12,7 @@
 
 /* ---- a column of a block --------------------------------------------------------------------- */
 
-static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, unsigned key,
+static void fill_ranks(const struct key_ranks *r, const struct column_block *b, unsigned key,
                        uint32_t *ret)
 {
     const struct row_id *rows = b->rows;
@@ -24,15 +23,12 @@ static bool fill_ranks(const struct key_ranks *r, const struct column_block *b, 
     const uint32_t first = (uint32_t)(rows->word >> shift & mask);
     const bool same = !ranks && (b->varying_bits >> shift & mask) == 0;
 
-    if (b->last_group >= r->groups) /* groups_order ranked only the groups before it */
-        return false;
     for (size_t i = 0; i < TABLE_BLOCK && same; i++)
         ret[i] = first; /* a constant number of rows is filled with vector instructions */
     for (size_t i = 0; i < n && !ranks && !same; i++)
         ret[i] = (uint32_t)(rows[i].word >> shift & mask);
     for (size_t i = 0; i < n && ranks; i++)
         ret[i] = ranks[(size_t)rows[i].group * width];
-    return true;
 }
 
 static const void *slot_at(const struct column_block *b, size_t i, unsigned acc)
@@ -112,7 +108,7 @@ static bool fill_times(const struct aggregate_plan *p, const struct column_block
     memset(m->valid, 0, sizeof(m->valid));
     for (size_t i = 0; i < b->count; i++) {
         const struct extent *e = slot_at(b, i, plan_measures(p, b->rows->set));
-        bool some = e->min_ts <= e->max_te;
+        bool some = extent_has_times(e);
         __int128 ns = 0;
         if (some) /* else the difference may overflow */
             ns = (what == OUTPUT_TS ? e->min_ts : e->max_te) - p->origin_ns;
@@ -156,7 +152,8 @@ bool column_fill(const struct row_reader *t, const struct group_order *o, struct
         return fill_class(b, m, v);
     case OUTPUT_KEY:
         v->kind = VECTOR_CODE;
-        return fill_ranks(&o->set[b->rows->set], b, what->of, m->codes);
+        fill_ranks(&o->set[b->rows->set], b, what->of, m->codes);
+        return true;
     case OUTPUT_COUNT:
         v->kind = VECTOR_UINT;
         copy_numbers(b, 0, m->i);
@@ -203,13 +200,11 @@ int block_gather(const struct groups *f, struct column_block *b, const struct ro
     b->count = n;
     b->stride = stride;
     b->set = s;
-    b->last_group = 0;
     b->varying_bits = 0;
     b->has_flags = false;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i; i % TOUCHED == 0 && k < n && k < i + TOUCHED; k++)
             group_touch(s, rows[k].group);
-        b->last_group = rows[i].group > b->last_group ? rows[i].group : b->last_group;
         b->varying_bits |= rows[i].word ^ rows->word;
         copy_record(b->records + i * stride, s->records + rows[i].group * stride, stride);
     }
@@ -224,8 +219,8 @@ void block_prefetch(const struct groups *f, struct column_block *b, size_t max)
         const char *r = s->records + row->group * s->stride;
         for (size_t at = 0; at < s->stride; at += 64)
             __builtin_prefetch(r + at, 0, 2);
-        __builtin_prefetch(r + s->stride - 1, 0,
-                           2); /* it may begin in the middle of a cache line */
+        /* It may begin in the middle of a cache line. */
+        __builtin_prefetch(r + s->stride - 1, 0, 2);
     }
 }
 
@@ -263,7 +258,7 @@ static void survey_row(const struct row_reader *t, uint32_t set, uint32_t group,
         }
     }
     const struct extent *e = p->general ? NULL : plan_extent(p, records, set, group);
-    if (!e || e->min_ts > e->max_te)
+    if (!e || !extent_has_times(e))
         return;
     __int128 from = e->min_ts - p->origin_ns, to = e->max_te - p->origin_ns;
     s = &surveys[p->measures.count];

@@ -25,7 +25,6 @@ struct column_block {
     const struct row_id *rows;
     const struct groups_of_set *set;
     size_t count, stride;
-    uint32_t last_group;   /* the largest number of a group */
     uint64_t varying_bits; /* bits of row_id.word that are not the same in all rows */
     char *records;
     size_t record_cap;          /* bytes of memory for each record */

@@ -1,12 +1,10 @@
 /* general.c - plans the general form (`group_by` and `agg`): keys, measures, kept values and
  * columns. */
 #include "answer/aggregate/plan_columns.h"
-#include "engine/derived/keys.h"
 #include "engine/plan/seen.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const struct function {
     const char *name;
@@ -46,17 +44,21 @@ static int bad_item(struct err *err, const char *text, const char *why)
     return err_set_param(err, ERR_PARAM, "agg", "`agg`: \"%.100s\" %s", text, why);
 }
 
-static const struct function *find_function(struct arena *arena, struct text name,
-                                            struct quantile *ret)
+/* Sets the function of the item, and its quantile. Returns 0, -EINVAL if no function has this name,
+ * or -ENOMEM. */
+static int find_function(struct arena *arena, struct text name, struct item *ret)
 {
     for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-        if (text_eq(name, text_of(functions[i].name)))
-            return &functions[i];
+        if (text_eq(name, text_of(functions[i].name))) {
+            ret->function = &functions[i];
+            return 0;
+        }
     }
-    if (name.len > 1 && name.ptr[0] == 'p' &&
-        quantile_parse(arena, (struct text){name.ptr + 1, name.len - 1}, 100, ret) == 0)
-        return &quantile_function;
-    return NULL;
+    ret->function = &quantile_function;
+    return text_starts(name, TEXT("p"))
+               ? quantile_parse(arena, (struct text){name.ptr + 1, name.len - 1}, 100,
+                                &ret->quantile)
+               : -EINVAL;
 }
 
 static int name_item(struct aggregate_plan *p, struct item *it)
@@ -91,8 +93,10 @@ static int parse_item(struct aggregate_plan *p, const char *source, struct item 
         rest = text_of(equals + 1);
     }
     text_split(&rest, ':', &function);
-    ret->function = find_function(p->arena, function, &ret->quantile);
-    if (!ret->function)
+    int rc = find_function(p->arena, function, ret);
+    if (rc == -ENOMEM)
+        return err_set_code(err, rc);
+    if (rc < 0)
         return bad_item(
             err, source,
             "is not one of count, sum:x, mean:x, min:x, max:x, std:x, skew:x, kurtosis:x, pNN:x, "
@@ -160,8 +164,9 @@ static unsigned quantile_number(struct aggregate_plan *p, const struct quantile 
 
 static enum column_unit unit_of(const struct item *it, const struct measure *m)
 {
-    if (it->function->what == OUTPUT_BUSY || (m && m->time && it->function->what != OUTPUT_SKEW &&
-                                              it->function->what != OUTPUT_KURTOSIS))
+    if (it->function->what == OUTPUT_SKEW || it->function->what == OUTPUT_KURTOSIS)
+        return UNIT_NONE;
+    if (m && m->time)
         return UNIT_US;
     if (it->function->what == OUTPUT_BANDWIDTH)
         return UNIT_BYTES_PER_S;

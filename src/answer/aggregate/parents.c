@@ -6,8 +6,8 @@
 
 int process_cut_circles(uint32_t *parents, size_t count)
 {
-    uint32_t *seen =
-        calloc(count + 1, sizeof(*seen)); /* 1 + the process from which it was reached first */
+    /* by process: 1 + the process from which it was reached first */
+    uint32_t *seen = calloc(count + 1, sizeof(*seen));
 
     if (!seen)
         return -ENOMEM;

@@ -4,7 +4,6 @@
 #include "engine/plan/seen.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static int compare_quantiles(const void *a, const void *b)
@@ -182,7 +181,7 @@ static int base_columns(struct aggregate_plan *p)
                          i == 6             ? bucket_type(p)
                          : i == 2 || i == 3 ? VALUE_UINT
                                             : VALUE_TEXT,
-                         i == 6 ? UNIT_US : UNIT_NONE, (struct output_column){OUTPUT_KEY, i, 0});
+                         UNIT_NONE, (struct output_column){OUTPUT_KEY, i, 0});
     rc = rc < 0 ? rc
                 : plan_column(p, "count", VALUE_UINT, UNIT_NONE,
                               (struct output_column){OUTPUT_COUNT, 0, 0});
@@ -217,10 +216,10 @@ static int requested_columns(struct aggregate_plan *p, const struct aggregate_op
         rc = requested_column(p, err, "boundary_events", p->boundaries[i].output, VALUE_TEXT,
                               (struct output_column){OUTPUT_BOUNDARY, i, 0});
     if (o->parents && rc == 0)
-        rc = requested_column(p, err, "boundary_events", "parent_pid", VALUE_UINT,
+        rc = requested_column(p, err, "track_process_parents", "parent_pid", VALUE_UINT,
                               (struct output_column){OUTPUT_PARENT, 0, 0});
     if (o->parents && rc == 0)
-        rc = requested_column(p, err, "boundary_events", "root_pid", VALUE_UINT,
+        rc = requested_column(p, err, "track_process_parents", "root_pid", VALUE_UINT,
                               (struct output_column){OUTPUT_ROOT, 0, 0});
     return rc;
 }

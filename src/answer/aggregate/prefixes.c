@@ -121,7 +121,7 @@ static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t
                           struct err *err, struct prefixes **x)
 {
     enum { INTERVALS = 1024, SHORTER = 32 }; /* at first; each next interval is so much shorter */
-    const __int128 unit = (int)key == p->bucket_key && p->interval_ns > 0 ? p->interval_ns : 1;
+    const __int128 unit = (int)key == p->bucket_key ? p->interval_ns : 1;
     const struct source *time;
     __int128 first, last;
     int rc = plan_span(p, false, &first, &last, err);
@@ -135,6 +135,12 @@ static int refine_by_time(const struct aggregate_plan *p, unsigned key, uint64_t
     return rc;
 }
 
+/* Returns true for the bucket, if there are several, and for ts. */
+static bool is_time(const struct aggregate_plan *p, unsigned key)
+{
+    return ((int)key == p->bucket_key && p->interval_ns > 0) || p->key_sources[key] == p->ts;
+}
+
 int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err,
                   struct prefixes **ret)
 {
@@ -145,8 +151,7 @@ int prefixes_find(const struct aggregate_plan *p, uint64_t rows, struct err *err
         rc = prefixes_refine(p, width, NULL, rows, err, &x);
     unsigned key = x ? x->plan.width : 0; /* the first key that is not part of prefixes */
     bool coarse = x ? !prefixes_are_small(x, rows) : rc == ERR_MEMORY_LIMIT || rc == ERR_ROW_LIMIT;
-    bool time = key < max_width(p) && ((int)key == p->bucket_key || p->key_sources[key] == p->ts);
-    if (coarse && time) {
+    if (coarse && key < max_width(p) && is_time(p, key)) {
         err_done(err);
         rc = refine_by_time(p, key, rows, err, &x);
     }

@@ -9,7 +9,6 @@
 #include "dftracerd/vec.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,8 +161,8 @@ struct span_reader {
     const struct source *name, *pid, *hhash, *ts, *dur, **fields;
 };
 
-/* Returns the text of a value, in the arena; NULL for null, and without memory (*rc -ENOMEM). */
-static const char *text_of_value(struct arena *arena, const struct value *v, int *rc)
+/* Returns the text of a value, in the arena; NULL for null, and without memory (arena->error). */
+static const char *text_of_value(struct arena *arena, const struct value *v)
 {
     char digits[64];
     struct text t = v->text;
@@ -178,9 +177,7 @@ static const char *text_of_value(struct arena *arena, const struct value *v, int
         t = (struct text){digits, num_format_double(v->d, digits)};
     else if (v->type == VALUE_BOOL)
         t = v->i ? TEXT("true") : TEXT("false");
-    const char *copy = arena_strdup(arena, t);
-    *rc = copy ? 0 : -ENOMEM;
-    return copy;
+    return arena_strdup(arena, t);
 }
 
 static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
@@ -205,7 +202,8 @@ static int read_row(struct span_reader *r, struct scan_batch *b, uint32_t row)
                                      .order = (uint32_t)r->table->spans.count,
                                      .from = ts.wide,
                                      .to = ts.wide + dur.wide};
-        span.text = text_of_value(&r->table->arena, &field, &rc);
+        span.text = text_of_value(&r->table->arena, &field);
+        rc = r->table->arena.error;
         rc = rc < 0 ? rc : vec_push(&r->table->spans, span);
     }
     return rc;
@@ -296,7 +294,7 @@ static int finish_spans(struct process_table *t)
             continue;
         s->text = arena_strdup(&t->arena, (struct text){digits, num_format_u64(++number, digits)});
         if (!s->text)
-            return -ENOMEM;
+            return t->arena.error;
     }
     return 0;
 }
@@ -400,7 +398,7 @@ int process_table_new(const struct aggregate_plan *p, struct err *err, struct pr
     if (!t)
         return -ENOMEM;
     t->plan = p;
-    t->processes.budget = t->spans.budget = p->budget;
+    t->processes.budget = t->spans.budget = t->arena.budget = p->budget;
     int rc = read_processes(t);
     if (rc == 0 && p->boundary_count)
         rc = read_spans(t, err);

@@ -58,7 +58,7 @@ int row_reader_begin(struct row_reader *t)
             return rc;
         for (size_t i = 0; i < acc->intervals.count; i++) {
             const struct span *s = &acc->intervals.at[i];
-            t->busy[s->scope] += s->hi - s->lo;
+            t->busy[s->scope] += (__int128)s->hi - s->lo;
         }
     }
     return count_distinct(t);
@@ -158,7 +158,7 @@ static struct value extreme_value(const struct row_measure *t, bool time, bool m
 {
     if (t->is_f64)
         return double_value(max ? t->all.max : t->all.min);
-    if (t->m.min > t->m.max)
+    if (!(max ? moments_max_is_known(&t->m) : moments_min_is_known(&t->m)))
         return null_value();
     return whole_value(max ? t->m.max : t->m.min, t->m.nano, time);
 }
@@ -271,7 +271,7 @@ static struct value kept_value(struct row_reader *t, struct row_id row, unsigned
 static struct value time_value(const struct aggregate_plan *p, const struct extent *s,
                                enum output what)
 {
-    if (s->min_ts > s->max_te)
+    if (!extent_has_times(s))
         return null_value();
     return (struct value){.type = VALUE_TIME,
                           .wide = (what == OUTPUT_TS ? s->min_ts : s->max_te) - p->origin_ns};
@@ -290,7 +290,7 @@ static void process_value(struct row_reader *t, const uint64_t *keys, const stru
     if (what->what != OUTPUT_BOUNDARY) {
         process_parent(t->processes, key_payload(pid), host, &parent, &root);
         *ret = what->what == OUTPUT_PARENT ? parent : root;
-    } else if (s->min_ts <= s->max_te) {
+    } else if (extent_has_times(s)) {
         __int128 twice = s->min_ts + s->max_te;
         *ret = process_boundary(t->processes, what->of, key_payload(pid), host,
                                 twice / 2 - (twice < 0 && twice % 2 != 0));

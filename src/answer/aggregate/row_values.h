@@ -27,7 +27,7 @@ struct row_reader {
     const struct aggregate_plan *plan;
     struct groups *found;
     struct process_table *processes; /* NULL: no column needs it; freed by the owner */
-    int64_t *busy;                   /* ns by group of set 0, or NULL */
+    __int128 *busy;                  /* ns by group of set 0, or NULL */
     uint64_t **distinct;             /* by keep, by group; NULL unless the keep is KEEP_DISTINCT */
     size_t charged;                  /* bytes of `busy` and `distinct` */
     struct row_measure *measures;    /* by measure, of the current row */

@@ -32,7 +32,7 @@ int plan_span(const struct aggregate_plan *p, bool ends, __int128 *ret_first, __
             const struct extent *end = group_slot(&found->set[0], 0, 1);
             extent_widen(span, span->min_ts, end->max_te);
         }
-        if (span->min_ts <= span->max_te) {
+        if (extent_has_times(span)) {
             *ret_first = span->min_ts;
             *ret_last = span->max_te;
         }

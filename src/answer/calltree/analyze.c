@@ -1,10 +1,9 @@
 /* analyze.c - tables of the folded nodes: by name, category and depth, and the paths with the most
- * self time. */
+ * self time; statistics of durations, and critical paths. */
 #include "answer/calltree/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct call_tree_sum *new_sums(struct call_tree *t, size_t n)
 {

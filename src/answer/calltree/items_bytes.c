@@ -8,7 +8,6 @@
 #include "answer/calltree/items.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <string.h>
 
 /* ITEM_READ: bytes that reading an item may access, whatever the lengths are. */

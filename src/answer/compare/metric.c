@@ -18,7 +18,7 @@ struct entry {
     const char *name;
     enum column_unit unit;
     enum worse_when worse_when;
-    bool optional, tested; /* optional: returned only if a side is not 0 */
+    bool optional, tested; /* optional: returned only if a side is above 0 */
     unsigned measure;      /* if it is tested */
     struct value value, std;
 };

@@ -177,6 +177,8 @@ static int list_groups(struct node_work *w, struct side *s)
 
 static int side_error(struct node_work *w, int rc)
 {
+    if (rc == -ENOMEM && w->run->result->arena.error < 0)
+        rc = w->run->result->arena.error; /* the limit may have been reached */
     return err_set(w->run->err, rc, rc == ERR_ROW_LIMIT ? "%s; choose fewer columns" : "%s",
                    err_text(rc));
 }

@@ -3,7 +3,6 @@
  * A row is looked up once, by the keys of its group and of its thread (host, pid, tid); a thread
  * has the number of its group. If memory does not suffice for all windows, a first scan finds the
  * groups, and further ones find the windows of one part of the time after another.
- *
  */
 #include "answer/compare/windows.h"
 

@@ -11,11 +11,10 @@
 
 static void extent_clear(const struct acc_spec *spec, void *slot)
 {
-    static const __int128 max = (__int128)(~(unsigned __int128)0 >> 1);
     struct extent *e = slot;
     (void)spec;
 
-    *e = (struct extent){max, -max};
+    *e = (struct extent){EXTENT_NONE, -EXTENT_NONE};
 }
 
 static int extent_add(struct group_worker *w, struct scan_batch *b, unsigned set, unsigned acc)

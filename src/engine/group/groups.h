@@ -143,8 +143,9 @@ struct sampled_moments {
     struct sample sample;
 };
 struct extent {
-    __int128 min_ts, max_te; /* ns */
+    __int128 min_ts, max_te; /* ns; EXTENT_NONE and -EXTENT_NONE: no row had a time */
 };
+#define EXTENT_NONE ((__int128)(~(unsigned __int128)0 >> 1))
 /* A row whose value is kept. */
 struct pick {
     __int128 ts; /* ns */
@@ -186,6 +187,11 @@ static inline uint64_t *group_count(const struct groups_of_set *s, uint32_t grou
 static inline void *group_slot(const struct groups_of_set *s, uint32_t group, unsigned acc)
 {
     return s->records + group * s->stride + s->accs[acc].at;
+}
+/* Returns true if a row had a time. max_te is below min_ts if its duration was negative. */
+static inline bool extent_has_times(const struct extent *s)
+{
+    return s->min_ts != EXTENT_NONE;
 }
 static inline void extent_widen(struct extent *s, __int128 from, __int128 to)
 {

@@ -12,9 +12,9 @@
 /* The distinct keys of a set's groups, by column, in the order of their values. */
 struct key_ranks {
     unsigned width;
-    uint32_t groups;                /* later groups, from this number on, have no ranks */
-    uint32_t count[GROUP_KEYS_MAX]; /* of distinct keys */
-    uint64_t *keys[GROUP_KEYS_MAX]; /* by rank */
+    uint32_t groups;                                      /* number of groups */
+    uint32_t count[GROUP_KEYS_MAX];                       /* of distinct keys */
+    uint64_t *keys[GROUP_KEYS_MAX];                       /* by rank */
     unsigned shift[GROUP_KEYS_MAX], bits[GROUP_KEYS_MAX]; /* of a rank within the word */
     uint32_t *ranks; /* by group, then column; NULL: all ranks of a group fit into the word */
 };

@@ -14,7 +14,8 @@ struct quantile {
     uint64_t part, whole;
 };
 
-/* "0.999" or "99.9" (of = 1 or 100) as a fraction with its name ("p99.9"); -EINVAL. */
+/* "0.999" or "99.9" (of = 1 or 100) as a fraction with its name ("p99.9"). Returns 0, -EINVAL or
+ * -ENOMEM. */
 int quantile_parse(struct arena *arena, struct text t, unsigned of, struct quantile *ret);
 
 #endif

@@ -305,6 +305,7 @@ void perfetto_row(struct perfetto *p, const struct value *values, struct buf *ou
     } else if (p->events == AGGREGATE_ASYNC) {
         __int128 from = perfetto_ts(p, perfetto_cell(p, values, C_TS)->wide),
                  to = perfetto_ts(p, perfetto_cell(p, values, C_TE)->wide);
+        to = to < from ? from : to; /* after a negative duration */
         put_head(p, values, out, "b", from, pid, tid);
         jw_put_text(&p->jw, "id", (struct text){id.data, id.len});
         put_args(p, values, false);
