@@ -217,10 +217,13 @@ static int read_earlier(struct query_remote *remote, struct groups_job *jobs, si
     return rc;
 }
 
+/* Writes the results of a job as a block, so that rank 0 can read those of other jobs even if it
+ * fails to read these. */
 static int put_answer(const struct groups_job *job, const struct query_counters *before,
                       const struct place_result *places, struct buf *out)
 {
     const struct grouping *g = job->grouping;
+    size_t begin = encode_begin(out);
     int rc = 0;
 
     rec_put_i(out, job->error);
@@ -231,6 +234,7 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
         rc = put_groups(job->found, false, out);
         rc = rc < 0 ? rc : put_parts(g, places, out);
     }
+    encode_end(out, begin);
     return rc < 0 ? rc : out->error;
 }
 
@@ -377,7 +381,8 @@ static void read_answer(struct groups_job *jobs, size_t count, struct rank_answe
     for (size_t i = 0; i < count; i++)
         a->failed |= rec_u(&rec) != jobs[i].grouping->query->place_count;
     for (size_t i = 0; i < count && !a->failed; i++) {
-        int rc = read_job(&jobs[i], &rec, later, places[i], any_rank_0);
+        struct rec block = rec_of(decode_block(&rec));
+        int rc = read_job(&jobs[i], &block, later, places[i], any_rank_0);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : rc;
     }
 }
