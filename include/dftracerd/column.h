@@ -32,6 +32,7 @@ struct column_entry {
     uint32_t text_id; /* TEXT: global id, or INDEX_NO_TEXT for a text of this chunk only */
     struct text text; /* TEXT, JSON, BIG; borrowed until chunk_close */
     int64_t i;        /* INT, BOOL */
+    bool nano;        /* INT: a time in ns; false: a number, or a time in us */
     double d;         /* DOUBLE */
 };
 struct column {

@@ -172,7 +172,8 @@ void covered_cache_free(struct covered_cache *c);
 
 /* Opens a query, with a reference to the snapshot of its own; the budget is borrowed. *ret: *new*.
  * Returns 0, ERR_QUERY_SYNTAX (err.position, err.source), ERR_PARAM (err.param), ERR_NOT_FOUND (a
- * `file` without glob, or a `dir`, that does not exist), ERR_PATTERN_LIMIT or -ENOMEM. */
+ * `file` without glob, or a `dir`, that does not exist), ERR_PATTERN_LIMIT or -ENOMEM; or an error
+ * of the scan for `within`. */
 int query_open(const struct query_env *env, struct snapshot *snapshot,
                const struct selection *selection, struct budget *budget, struct err *err,
                struct query **ret);

@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -388,22 +389,28 @@ static void create_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* The C library parses what the fast paths cannot: many digits, subnormal numbers, overflow. */
-static int parse_by_library(struct text t, double *ret)
+/* The C library parses what the fast paths cannot: many digits, subnormal numbers, overflow. A
+ * number halfway between two doubles has at most 768 digits, so of further digits it only matters
+ * whether all of them are 0. */
+static int parse_by_library(const struct decimal *d, double *ret)
 {
+    enum { DIGITS = 800 };
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    char local[64], *copy = local;
+    char text[DIGITS + 40] = "-0.";
+    size_t len = strlen(text);
 
     pthread_once(&once, create_c_locale);
-    if (t.len >= sizeof(local))
-        copy = malloc(t.len + 1);
-    if (!copy || !c_locale)
+    if (!c_locale)
         return -ENOMEM;
-    memcpy(copy, t.ptr, t.len);
-    copy[t.len] = '\0';
-    double value = strtod_l(copy, NULL, c_locale);
-    if (copy != local)
-        free(copy);
+    for (size_t i = 0, n = 0; n < d->count && n < DIGITS; i++) {
+        if (d->first[i] == '.')
+            continue;
+        text[len++] = d->first[i];
+        n++;
+    }
+    snprintf(text + len, sizeof(text) - len, "%se%lld", has_digit(d, DIGITS) ? "1" : "",
+             (long long)d->point);
+    double value = strtod_l(text + !d->negative, NULL, c_locale);
     if (!isfinite(value))
         return -ERANGE;
     *ret = value;
@@ -426,5 +433,5 @@ int num_parse_double(struct text t, double *ret)
         if (num_make_double(digits, (int)d.point - (int)d.count, d.negative, ret))
             return 0;
     }
-    return parse_by_library(t, ret);
+    return parse_by_library(&d, ret);
 }

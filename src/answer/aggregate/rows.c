@@ -60,7 +60,10 @@ static void entry_of_value(struct having *h, const struct value *v, struct colum
         ret->type = TRACE_JSON;
         break;
     case VALUE_TIME:
-        if (v->wide % 1000 == 0 && v->wide / 1000 == (int64_t)(v->wide / 1000)) {
+        ret->nano = v->wide == (int64_t)v->wide;
+        if (ret->nano) {
+            ret->i = (int64_t)v->wide;
+        } else if (v->wide % 1000 == 0 && v->wide / 1000 == (int64_t)(v->wide / 1000)) {
             ret->i = (int64_t)(v->wide / 1000);
         } else {
             ret->type = TRACE_DOUBLE;

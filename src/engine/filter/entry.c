@@ -5,12 +5,46 @@
 
 enum { NO_TEXT = 2 };
 
+/* Sets *ret to the value of a number, or of a time in us. Returns false for other types. */
+static bool entry_number(const struct column_entry *e, struct number *ret)
+{
+    switch (e->type) {
+    case TRACE_INT:
+        *ret = (struct number){.type = NUMBER_INT, .i = e->nano ? e->i / 1000 : e->i};
+        if (e->nano && e->i % 1000 != 0)
+            *ret = (struct number){.type = NUMBER_DOUBLE, .d = (double)e->i / 1000};
+        return true;
+    case TRACE_DOUBLE:
+        *ret = (struct number){.type = NUMBER_DOUBLE, .d = e->d};
+        return true;
+    case TRACE_BIG:
+        *ret = number_of_digits(e->text);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Compares a time with a literal. n: its value in us. */
+static int compare_time(const struct column_entry *e, const struct number *n, struct cut ns)
+{
+    if (e->type == TRACE_DOUBLE) { /* such as a mean */
+        const struct number us = {.type = NUMBER_DOUBLE, .d = (double)ns.floor / 1000};
+        return number_cmp(n, &us);
+    }
+    struct cut value = e->nano ? (struct cut){e->i, false} : number_cut(n);
+    struct cut wanted = e->nano ? ns : cut_divide(ns, 1000);
+    if (value.floor != wanted.floor)
+        return value.floor < wanted.floor ? -1 : 1;
+    return wanted.more ? -1 : 0;
+}
+
 /* Sets a negative number, 0 or a positive one. Returns false if the two are not comparable (a
  * number and a text ...). */
 static bool compare_entry(const struct column_entry *e, const struct literal *l, bool nocase,
                           int *ret)
 {
-    struct number n = {.type = NUMBER_INT, .i = e->i};
+    struct number n;
 
     if (l->type == LITERAL_TEXT) {
         if (e->type != TRACE_TEXT)
@@ -22,20 +56,9 @@ static bool compare_entry(const struct column_entry *e, const struct literal *l,
         *ret = (int)(e->i != 0) - (int)l->boolean;
         return e->type == TRACE_BOOL;
     }
-    if (e->type == TRACE_DOUBLE)
-        n = (struct number){.type = NUMBER_DOUBLE, .d = e->d};
-    else if (e->type == TRACE_BIG)
-        n = number_of_digits(e->text);
-    else if (e->type != TRACE_INT)
+    if (!entry_number(e, &n))
         return false;
-    if (l->type == LITERAL_NUMBER) {
-        *ret = number_cmp(&n, &l->number);
-        return true;
-    }
-    /* A time that is stored as a plain number is in microseconds. */
-    struct cut value = number_cut(&n), us = cut_divide(l->ns, 1000);
-    *ret = value.floor != us.floor ? (value.floor < us.floor ? -1 : 1)
-                                   : (int)value.more - (int)us.more;
+    *ret = l->type == LITERAL_NUMBER ? number_cmp(&n, &l->number) : compare_time(e, &n, l->ns);
     return true;
 }
 
@@ -72,7 +95,7 @@ static int array_contains(struct text json, struct text needle)
     return 0;
 }
 
-/* Returns 1, 0, NO_TEXT if the value is no text (nor an array, for IN), or -ENOMEM. */
+/* Returns 1, 0, NO_TEXT if the value is no text (nor an array, for CONTAINS), or -ENOMEM. */
 static int pattern_entry(const struct dsl_node *n, const struct column_entry *e)
 {
     struct text wanted = n->literals[0].text;

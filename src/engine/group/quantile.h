@@ -1,7 +1,7 @@
 /* quantile.h - percentiles as exact fractions.
  *
  * Used by:   answer/aggregate, answer/compare.
- * Threads:   values. Memory: names are in the arena of the caller.
+ * Threads:   any. Memory: names are in the arena of the caller.
  */
 #ifndef DFTRACERD_ENGINE_GROUP_QUANTILE_H
 #define DFTRACERD_ENGINE_GROUP_QUANTILE_H

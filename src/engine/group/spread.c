@@ -217,10 +217,13 @@ static int read_earlier(struct query_remote *remote, struct groups_job *jobs, si
     return rc;
 }
 
+/* Writes the results of a job as a block, so that rank 0 can read those of other jobs even if it
+ * fails to read these. */
 static int put_answer(const struct groups_job *job, const struct query_counters *before,
                       const struct place_result *places, struct buf *out)
 {
     const struct grouping *g = job->grouping;
+    size_t begin = encode_begin(out);
     int rc = 0;
 
     rec_put_i(out, job->error);
@@ -231,6 +234,7 @@ static int put_answer(const struct groups_job *job, const struct query_counters 
         rc = put_groups(job->found, false, out);
         rc = rc < 0 ? rc : put_parts(g, places, out);
     }
+    encode_end(out, begin);
     return rc < 0 ? rc : out->error;
 }
 
@@ -377,7 +381,8 @@ static void read_answer(struct groups_job *jobs, size_t count, struct rank_answe
     for (size_t i = 0; i < count; i++)
         a->failed |= rec_u(&rec) != jobs[i].grouping->query->place_count;
     for (size_t i = 0; i < count && !a->failed; i++) {
-        int rc = read_job(&jobs[i], &rec, later, places[i], any_rank_0);
+        struct rec block = rec_of(decode_block(&rec));
+        int rc = read_job(&jobs[i], &block, later, places[i], any_rank_0);
         jobs[i].error = jobs[i].error < 0 ? jobs[i].error : rc;
     }
 }
@@ -442,7 +447,8 @@ static int merge_answers(struct groups_job *jobs, size_t count, struct rank_answ
     return scan_failed(jobs, count, list, ranks, places, any_rank_0);
 }
 
-/* Scans the chunks of this process while the other ranks scan theirs, and merges all results. */
+/* Scans the chunks of this process while the other ranks scan theirs, and merges all results.
+ * Errors are those of the jobs; returns -ENOMEM if none has begun. */
 static int scan_on_ranks(struct groups_job *jobs, size_t count, struct rank_answer *list,
                          unsigned ranks)
 {
@@ -453,9 +459,11 @@ static int scan_on_ranks(struct groups_job *jobs, size_t count, struct rank_answ
     struct buf message = {0};
     struct rank_answers all = {.query = q, .list = list, .lock = PTHREAD_MUTEX_INITIALIZER};
 
+    if (!local.places)
+        return -ENOMEM;
     q->env.remote->number = query_remote_number();
     query_remote_encode(q->env.remote, q->budget, true, TEXT(""), &message);
-    int rc = local.places ? message.error : -ENOMEM;
+    int rc = message.error;
     if (rc == 0) {
         clock_cond_init(&all.arrived);
         request_all(&all, (struct text){message.data, message.len}, ranks);
@@ -465,14 +473,14 @@ static int scan_on_ranks(struct groups_job *jobs, size_t count, struct rank_answ
         pthread_cond_destroy(&all.arrived);
     }
     rc = rc < 0 ? rc : merge_answers(jobs, count, list, ranks, local.places);
-    for (size_t i = 0; i < count && local.places; i++)
+    for (size_t i = 0; i < count; i++)
         jobs[i].error = places_merge(jobs[i].grouping, local.places[i], jobs[i].found,
                                      rc < 0 ? rc : jobs[i].error);
     free(local.places);
     for (unsigned i = 1; i < ranks; i++)
         buf_done(&list[i].answer);
     buf_done(&message);
-    return rc;
+    return 0;
 }
 
 static bool has_doubles(const struct groups *f)

@@ -47,7 +47,7 @@ struct number number_of_digits(struct text digits)
         return n;
     }
     /* After "-000" the sign cannot be moved to the first digit: a big number keeps its text from
-     * the sign on, and number_cmp skips the zeros. */
+     * the sign on, and cmp_big skips the zeros. */
     n.type = NUMBER_BIG;
     n.big = negative ? digits : bare;
     return n;
@@ -196,7 +196,8 @@ bool decimal_cut(struct text t, int scale, int64_t factor, struct cut *ret)
 
     if (digits_at(t, at) == 0)
         return false;
-    /* 24 digits are kept: their product with 86400 fits, and no column has more digits. */
+    /* 24 digits are kept: their product with 2^40, the largest factor, fits, and no column has more
+     * digits. */
     for (; at < t.len && (is_ascii_digit(t.ptr[at]) || (t.ptr[at] == '.' && !fraction)); at++) {
         if (t.ptr[at] == '.') {
             fraction = true;
@@ -221,8 +222,7 @@ struct cut number_cut(const struct number *n)
     struct cut b = {n->i, false};
 
     if (n->type == NUMBER_BIG) {
-        if (!decimal_cut(n->big, 0, 1, &b) || (b.floor <= INT64_MAX && b.floor >= INT64_MIN))
-            b.floor = n->big.ptr[0] == '-' ? -LIMIT : LIMIT;
+        (void)decimal_cut(n->big, 0, 1, &b); /* it is a number */
     } else if (n->type == NUMBER_DOUBLE) {
         double whole = floor(n->d);
         b.more = n->d > whole;

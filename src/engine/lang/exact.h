@@ -15,10 +15,10 @@ struct number {
     enum { NUMBER_INT, NUMBER_DOUBLE, NUMBER_BIG } type; /* number_cmp relies on the order */
     int64_t i;
     double d;        /* finite */
-    struct text big; /* integer beyond int64: '-' or nothing, digits without leading zeros */
+    struct text big; /* integer beyond int64: digits, not with leading zeros unless after '-' */
 };
 /* Parses a JSON number (leading zeros are allowed): an integer, or a finite double if it has '.' or
- * an exponent. Returns 0, -EINVAL or -ERANGE. `big` borrows from t. */
+ * an exponent. Returns 0, -EINVAL, -ERANGE or -ENOMEM. `big` borrows from t. */
 int number_parse(struct text t, struct number *ret);
 /* Makes a number of the digits of an integer of any size (as in column_entry for TRACE_BIG). */
 struct number number_of_digits(struct text digits);

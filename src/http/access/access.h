@@ -40,8 +40,8 @@ void access_peer_find(int fd, struct access_peer *ret);
 enum access_role access_peer_role(const struct access_peer *p, const struct http_options *o);
 /* `authorization` is the header's value or NULL. The time taken does not depend on the tokens. */
 enum access_role access_token_role(const char *authorization, const struct http_options *o);
-/* Checks the Host header (with or without port) against localhost, loopback addresses, the
- * addresses that the daemon is bound to, and the allowed names. */
+/* Checks the Host header (with or without port) against localhost, 127.0.0.1, [::1], the addresses
+ * that the daemon is bound to, and the allowed names. */
 bool access_host_ok(const char *host, const struct http_options *o);
 /* True if the Origin header names a page of this server; pages of other sites cannot send it. */
 bool access_origin_own(const char *origin, const char *host);

@@ -33,9 +33,7 @@ struct acl {
     struct posix_acl_xattr_entry entries[ACL_BYTES / sizeof(struct posix_acl_xattr_entry)];
 };
 
-/* Follows acl(5): the owner, a named user, the groups (one that allows is enough), all others. The
- * list is stored in little-endian and read without conversion; a big-endian machine would only deny
- * too much. */
+/* Follows acl(5): the owner, a named user, the groups (one that allows is enough), all others. */
 static bool by_list(const struct user *u, const struct stat *st, const struct acl *acl, size_t n,
                     unsigned want)
 {
@@ -80,20 +78,29 @@ static bool user_may(const struct user *u, int fd, const struct stat *st, unsign
     return by_list(u, st, &acl, ((size_t)n - sizeof acl.head) / sizeof *acl.entries, want);
 }
 
+/* Opens a file or directory, or a link itself, without any permission. */
+static int open_name(struct judge *j, int dir, const char *name)
+{
+    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        j->error = -errno;
+    return fd;
+}
+
 /* Opens one name at a time below the descriptor of the one before it, and judges that descriptor:
  * if a name is exchanged meanwhile, the new file is not used. Returns the last descriptor and fills
  * *ret, or returns -1. *ret_link: a part of the path is a link. */
-static int open_path(const struct user *u, char *path, struct stat *ret, bool *ret_link)
+static int open_path(struct judge *j, char *path, struct stat *ret, bool *ret_link)
 {
-    int fd = open("/", O_PATH | O_CLOEXEC);
+    int fd = open_name(j, AT_FDCWD, "/");
     char *save;
     *ret_link = false;
     if (fd >= 0 && fstat(fd, ret) < 0)
         *ret = (struct stat){0};
     for (char *part = strtok_r(path, "/", &save); part && fd >= 0;
          part = strtok_r(NULL, "/", &save)) {
-        bool good = S_ISDIR(ret->st_mode) && user_may(u, fd, ret, 1);
-        int next = good ? openat(fd, part, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+        bool good = S_ISDIR(ret->st_mode) && user_may(&j->user, fd, ret, 1);
+        int next = good ? open_name(j, fd, part) : -1;
         close(fd);
         fd = next;
         if (fd >= 0 && fstat(fd, ret) < 0)
@@ -106,11 +113,11 @@ static int open_path(const struct user *u, char *path, struct stat *ret, bool *r
 }
 
 /* A link leads elsewhere: the user must be able to search that path, too. */
-static int open_link(const struct user *u, const char *path, struct stat *ret)
+static int open_link(struct judge *j, const char *path, struct stat *ret)
 {
     char target[PATH_MAX];
     bool link;
-    return realpath(path, target) ? open_path(u, target, ret, &link) : -1;
+    return realpath(path, target) ? open_path(j, target, ret, &link) : -1;
 }
 
 /* A file that replaced the indexed one decides nothing about it, even if it has the same inode
@@ -132,6 +139,7 @@ void judge_init(struct judge *j, struct user user)
     j->user = user;
     j->dir[0] = '\0';
     j->fd = -1;
+    j->error = 0;
 }
 
 void judge_done(struct judge *j)
@@ -153,9 +161,9 @@ static int open_dir(struct judge *j, struct text dir)
     memcpy(j->dir, dir.ptr, dir.len);
     j->dir[dir.len] = '\0';
     memcpy(path, j->dir, dir.len + 1);
-    int fd = open_path(&j->user, path, &st, &link);
+    int fd = open_path(j, path, &st, &link);
     if (link)
-        fd = open_link(&j->user, j->dir, &st);
+        fd = open_link(j, j->dir, &st);
     if (fd >= 0 && !(S_ISDIR(st.st_mode) && user_may(&j->user, fd, &st, 1))) {
         close(fd);
         fd = -1;
@@ -170,10 +178,10 @@ bool judge_may_read(struct judge *j, const struct index_file *f)
     if (*f->path != '/' || strlen(f->path) >= PATH_MAX)
         return false;
     int dir = open_dir(j, (struct text){f->path, name == f->path ? 1 : (size_t)(name - f->path)});
-    int fd = dir < 0 ? -1 : openat(dir, name + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int fd = dir < 0 ? -1 : open_name(j, dir, name + 1);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
         close(fd);
-        fd = open_link(&j->user, f->path, &st);
+        fd = open_link(j, f->path, &st);
     }
     bool good = fd >= 0 && S_ISREG(st.st_mode) && is_indexed_one(fd, &st, f) &&
                 user_may(&j->user, fd, &st, 4);

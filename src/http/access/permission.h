@@ -22,6 +22,8 @@ struct judge {
     struct user user;
     char dir[PATH_MAX];
     int fd; /* of `dir`; -1: the user may not search it, or it does not exist */
+    /* 0, or -EMFILE, -ENFILE or -ENOMEM: some files could not be judged, and count as unreadable */
+    int error;
 };
 void judge_init(struct judge *j, struct user user);
 /* May block: examines the file, and all directories above it unless the file before was in the same

@@ -147,6 +147,10 @@ struct snapshot *verdicts_filter(struct verdicts *v, const struct user *user, st
         judge_init(&w.judge, *user);
         part = snapshot_filter(all, may_see, &w);
         judge_done(&w.judge);
+        if (part && w.judge.error) {
+            snapshot_release(part);
+            part = NULL;
+        }
         if (part)
             store_verdict(v, user, all, part, w.before.all ? w.before.judged_ns : now);
         if (w.before.all)

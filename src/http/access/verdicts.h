@@ -13,8 +13,8 @@
 struct verdicts;
 struct verdicts *verdicts_new(void); /* *new* or NULL */
 void verdicts_free(struct verdicts *v);
-/* Returns the files of `all` that the user may read: *new*, or NULL if there is no memory. May
- * block. */
+/* Returns the files of `all` that the user may read: *new*, or NULL without memory or descriptors.
+ * May block. */
 struct snapshot *verdicts_filter(struct verdicts *v, const struct user *user, struct snapshot *all);
 /* Removes expired verdicts, so that old snapshots can be freed. Called with each tick. */
 void verdicts_tidy(struct verdicts *v, int64_t now_ns);

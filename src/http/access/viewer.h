@@ -20,8 +20,8 @@ struct viewer *viewer_ref(struct viewer *v); /* NULL: returns NULL */
 void viewer_unref(struct viewer *v);
 bool viewer_same_user(const struct viewer *a, const struct viewer *b);
 struct request;
-/* Returns the newest snapshot, restricted to what the request may see: *new*, or NULL if there is
- * no memory. With a viewer it may examine every file (verdicts.h). */
+/* Returns the newest snapshot, restricted to what the request may see: *new*, or NULL without
+ * memory or descriptors. With a viewer it may examine every file (verdicts.h). */
 struct snapshot *request_snapshot(const struct request *rq);
 /* For next(): replaces rq->snapshot by the newest one. Returns true if that is another generation.
  * Close what borrows from the old one before (a query has a reference of its own). A stream with

@@ -12,7 +12,7 @@ struct options {
 #define OPTIONS struct options
 static const struct param_spec own_params[] = {
     PARAM("column", TEXT, "numeric column: dur, size, args.offset ...", .fallback = "dur",
-          .example = "'name'", BIND(column)),
+          .example = "'size'", BIND(column)),
     PARAM("scale", CHOICE,
           "log2: bins are powers of two; linear: bins have equal width, from the smallest to the "
           "largest value",

@@ -10,9 +10,6 @@
 
 #include <string.h>
 
-/* The first one is the default: /merge returns the trace itself, so that it can be written to a
- * file directly. */
-
 #define OPTIONS struct repack_options
 static const struct param_spec selection_any_params[] = {
     SELECTION_PARAMS("", "true", "start", "any"),
@@ -89,28 +86,28 @@ static int read_output_options(struct request *rq, struct repack_options *o)
     return rc < 0 ? rc : rewriting_level(rq, &o->level);
 }
 
-/* Selects the same files by name, without the plain ones. */
+/* Opens the query again, without the plain files. */
 static int drop_uncompressed(struct request *rq, struct state *s)
 {
     const uint32_t *files;
     size_t n = query_files(s->query, &files), kept = 0;
-    const char **names = arena_alloc(&rq->arena, (n + 1) * sizeof *names);
-    if (!names)
+    uint32_t *positions = arena_alloc(&rq->arena, (n + 1) * sizeof *positions);
+    if (!positions)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        const struct index_file *f = snapshot_file(rq->snapshot, files[i]);
-        if (f->format == TRACE_GZIP)
-            names[kept++] = f->name;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (snapshot_file(rq->snapshot, files[i])->format == TRACE_GZIP)
+            positions[kept++] = files[i];
     if (kept == n)
         return 0;
-    names[kept] = "no such file"; /* an empty list would select all files */
-    s->chosen.files = names;
-    s->chosen.file_count = kept + !kept;
-    s->chosen.allow_missing = true;
+    s->chosen.positions = positions;
+    s->chosen.position_count = kept;
     query_close(s->query);
     s->query = NULL;
-    return selection_open(rq, &s->chosen, &s->query);
+    /* Files that have not been read yet may be compressed, too: their format is unknown. */
+    bool incomplete = rq->incomplete;
+    int rc = selection_open(rq, &s->chosen, &s->query);
+    rq->incomplete |= incomplete;
+    return rc;
 }
 
 static int choose_files(struct request *rq, struct state *s, enum repack_kind kind)
@@ -204,6 +201,7 @@ const struct endpoint endpoint_merge = {
     .methods = METHOD_GET | METHOD_POST,
     .answer = &repacked_type,
     PARAMS(merge_own, selection_any_params, rewriting_params, verify_params, answer_params),
+    /* The default is the trace itself, so that it can be written to a file directly. */
     FORMATS(FORMAT_PFW, FORMAT_TAR, FORMAT_JSON),
     .options_size = sizeof(struct repack_options),
     .state_size = sizeof(struct state),

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "dftracerd/base.h"
 #include "base/num_pow10.h"
+#include "failing_malloc.h"
 
 #include <errno.h>
 #include <float.h>
@@ -355,6 +356,47 @@ static void parses_random_doubles(void)
     }
 }
 
+/* Digits beyond those of any double decide whether a number is halfway between two. */
+static void parses_long_doubles(void)
+{
+    char text[1400];
+    double value = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        int len = 24 + (int)(random_u64() % 1300), point = (int)(random_u64() % 20);
+        bool zeros = random_u64() % 2;
+        for (int k = 0; k < len; k++)
+            text[k] = zeros && k > 15 && k < len - 1 ? '0' : (char)('0' + random_u64() % 10);
+        text[0] = '9';
+        text[point + 1] = point ? '.' : '7';
+        snprintf(text + len, sizeof(text) - (size_t)len, "e%d", (int)(random_u64() % 700) - 360);
+        double want = strtod(text, NULL);
+        int rc = num_parse_double(text_of(text), &value);
+        if (isinf(want) ? rc != -ERANGE : rc != 0 || value != want)
+            check_fail(__FILE__, __LINE__, "%s was read as %.17g (%d)", text, value, rc);
+    }
+    memset(text, '0', sizeof(text));
+    memcpy(text, "9007199254740993.", 17);
+    text[1200] = '\0';
+    CHECK(num_parse_double(text_of(text), &value) == 0 && value == 9007199254740992.0);
+    text[1199] = '1';
+    CHECK(num_parse_double(text_of(text), &value) == 0 && value == 9007199254740994.0);
+}
+
+/* Memory that is short must not look like a number that is none. */
+static void parses_without_memory(void)
+{
+    double value = 0;
+
+    for (unsigned n = 0; failing_malloc_next(n); n++) {
+        int rc = num_parse_double(
+            TEXT("0.12345678901234567890123456789012345678901234567890123456789012345678901"),
+            &value);
+        failing_malloc_stop();
+        CHECK_INT(rc, 0);
+    }
+}
+
 static void makes_doubles(void)
 {
     double value;
@@ -610,6 +652,8 @@ static const struct check_test tests[] = {
     {"doubles_round_trip", doubles_round_trip},
     {"parses_doubles", parses_doubles},
     {"parses_random_doubles", parses_random_doubles},
+    {"parses_long_doubles", parses_long_doubles},
+    {"parses_without_memory", parses_without_memory},
     {"makes_doubles", makes_doubles},
     {"scales", scales},
     {"parses_durations", parses_durations},
