@@ -449,7 +449,8 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     }
     if (print_only(&d.options))
         return options_done(&d.options), 0;
-    apply_log_options(&d.options);
+    if (rc == 0)
+        apply_log_options(&d.options);
     signal(SIGPIPE, SIG_IGN);
     daemon_use_little_memory();
     d.background = -1;
