@@ -380,8 +380,8 @@ static void stop_daemon(struct daemon *d)
     options_done(&d->options);
 }
 
-/* Prints what the options request; returns true if nothing else is to be done. */
-static bool print_only(const struct options *o)
+/* Prints what the options request. Returns the exit status, or -1 if the daemon is to run. */
+static int print_only(const struct options *o)
 {
     if (o->help)
         options_help(stdout, o);
@@ -389,10 +389,10 @@ static bool print_only(const struct options *o)
         printf("dftracerd %s\n%s\ncpu: %s; inflate: %s\n", DFT_VERSION, DFT_BUILD_SUMMARY,
                cpu_level_name(cpu_level()), trace_engine_name(TRACE_ENGINE_AUTO));
     else if (!o->document)
-        return false;
+        return -1;
     else if (options_document(stdout, o->document) < 0)
-        fprintf(stderr, "dftracerd: --document requires man8, man5, conf or params\n");
-    return true;
+        return fprintf(stderr, "dftracerd: --document requires man8, man5, conf or params\n"), 2;
+    return 0;
 }
 
 static void print_failure(int rc, const struct err *err)
@@ -447,8 +447,9 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
                 err.text[0] ? err.text : err_text(rc));
         return 2;
     }
-    if (print_only(&d.options))
-        return options_done(&d.options), 0;
+    int printed = print_only(&d.options);
+    if (printed >= 0)
+        return options_done(&d.options), printed;
     if (rc == 0)
         apply_log_options(&d.options);
     signal(SIGPIPE, SIG_IGN);
