@@ -10,6 +10,7 @@
 #include "daemon/notify.h"
 #include "daemon/watch.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -94,6 +95,17 @@ static int on_reload(void *arg)
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
+
+/* A file must not get the number of a closed standard descriptor: it would receive messages. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
 
 /* Each connection needs a descriptor: raises the limit as far as allowed. */
 static void raise_descriptor_limit(void)
@@ -435,6 +447,7 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
     static struct daemon d;
     struct err err = {0};
     d.first.ranks = ranks;
+    open_standard_descriptors();
     pthread_mutex_init(&d.lock, NULL);
     pthread_mutex_init(&d.site_lock, NULL);
     d.join.lock_fd = d.join.fd = -1;
