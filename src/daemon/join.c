@@ -42,7 +42,7 @@ static void limit_time(int fd, int seconds)
 
 static int send_all(int fd, const struct buf *text)
 {
-    for (size_t at = 0; at < text->len;) {
+    for (size_t at = 0; at < text->len && !text->error;) {
         ssize_t n = send(fd, text->data + at, text->len - at, MSG_NOSIGNAL);
         if (n < 0 && errno != EINTR)
             return -errno;
