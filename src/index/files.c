@@ -93,11 +93,11 @@ int index_forget(struct index *ix, const char *name)
 
     pthread_mutex_lock(&ix->lock);
     struct entry *e = catalog_entry(ix, name, NULL, false);
-    /* Members are forgotten together with their archive. */
+    /* Members are forgotten together with their archive: before it, so that a call without memory
+     * can be repeated. */
     if (e && e->view->pub.state != INDEX_MISSING && !e->archive) {
-        rc = catalog_forget(ix, e);
-        if (rc == 0)
-            archive_forget_members(ix, e);
+        rc = archive_forget_members(ix, e);
+        rc = rc ? rc : catalog_forget(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
     if (rc == 0) {

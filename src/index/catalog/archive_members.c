@@ -78,11 +78,14 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
         catalog_queue(ix, e, false);
 }
 
-static void forget_unlisted(struct index *ix, struct entry *archive)
+static int forget_unlisted(struct index *ix, struct entry *archive)
 {
+    int rc = 0;
+
     for (struct entry *e = archive->members; e; e = e->next_member)
-        if (!e->listed && e->view->pub.state != INDEX_MISSING)
-            catalog_forget(ix, e);
+        if (!e->listed && e->view->pub.state != INDEX_MISSING && catalog_forget(ix, e) < 0)
+            rc = -ENOMEM;
+    return rc;
 }
 
 void archive_offer_members(struct index *ix, struct entry *archive)
@@ -99,11 +102,11 @@ void archive_offer_members(struct index *ix, struct entry *archive)
     forget_unlisted(ix, archive);
 }
 
-void archive_forget_members(struct index *ix, struct entry *archive)
+int archive_forget_members(struct index *ix, struct entry *archive)
 {
     for (struct entry *e = archive->members; e; e = e->next_member)
         e->listed = false;
-    forget_unlisted(ix, archive);
+    return forget_unlisted(ix, archive);
 }
 
 int archive_link(struct index *ix)

@@ -1,6 +1,7 @@
 /* module: index */
 /* test_archives.c - traces inside tar archives: what is known of members, their text by position,
  * and what changes do. The archives are made by tar. */
+#include "failing_malloc.h"
 #include "index_world.h"
 
 #include <errno.h>
@@ -178,6 +179,35 @@ static void changes(void)
     world_end();
 }
 
+/* Members vanish with their archive, or the call fails and can be repeated. */
+static void forgotten_without_memory(void)
+{
+    struct index *ix;
+    bool more = true;
+
+    world();
+    make_traces();
+    run("tar -cf x.tar a.pfw b.pfw");
+    ix = open_index(-1, 65536);
+    for (unsigned n = 0; more; n++) {
+        offer(ix, "x.tar");
+        check_member(ix, "x.tar/a.pfw", 0);
+        check_member(ix, "x.tar/b.pfw", 1);
+        wait_quiet(ix);
+        CHECK_INT(files_of(ix), 2);
+        more = failing_malloc_next(n);
+        int rc = index_forget(ix, "x.tar");
+        failing_malloc_stop();
+        if (rc < 0) {
+            CHECK_INT(rc, -ENOMEM);
+            CHECK_INT(index_forget(ix, "x.tar"), 0);
+        }
+        CHECK_INT(files_of(ix), 0);
+    }
+    index_close(ix);
+    world_end();
+}
+
 /* What was read is used, and the damage is told. */
 static void cut_off(void)
 {
@@ -335,6 +365,7 @@ static const struct check_test tests[] = {
     {"members", members},
     {"packed_twice", packed_twice},
     {"changes", changes},
+    {"forgotten_without_memory", forgotten_without_memory},
     {"cut_off", cut_off},
     {"growing", growing},
     {"odd_members", odd_members},
