@@ -68,7 +68,7 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
     e->requested = e->requested || archive->requested;
     if (e->view->pub.state == INDEX_MISSING)
         catalog_revive(ix, e, now);
-    else if (e->view->pub.id == 0 && e->view->pub.state == INDEX_PENDING)
+    if (e->view->pub.id == 0 && e->view->pub.state == INDEX_PENDING)
         catalog_publish_size(ix, e);
     e->offered = true;
     e->listed = true;
