@@ -160,7 +160,8 @@ static int choose_rendezvous(struct daemon *d, struct err *err)
     return rc;
 }
 
-/* Returns the default, or less if the process may not use that much memory. */
+/* Returns the value of an option; a default is at most 1/share of the memory that the process may
+ * use. */
 static size_t share_of_memory(const struct daemon *d, const char *option, uint64_t value,
                               unsigned share)
 {
@@ -253,7 +254,7 @@ static void warn_of_variable(const char *name, const char *meant)
 
 /* ---- --join ---------------------------------------------------------------------------------- */
 
-/* Returns whether another daemon has taken over the directories. */
+/* Sets d->joined if another daemon now serves the directories. Returns 0 or -ENOMEM. */
 static int join_another(struct daemon *d)
 {
     struct join_request request = {.index_path = d->first.index_path, .roots = d->first.roots};
@@ -446,8 +447,8 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
 {
     static struct daemon d;
     struct err err = {0};
-    d.first.ranks = ranks;
     open_standard_descriptors();
+    d.first.ranks = ranks;
     pthread_mutex_init(&d.lock, NULL);
     pthread_mutex_init(&d.site_lock, NULL);
     d.join.lock_fd = d.join.fd = -1;

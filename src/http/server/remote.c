@@ -1,8 +1,8 @@
 /* remote.c - scans and streams for rank 0, on another rank.
  *
  * A stream stays open between two requests of rank 0 for parts of it. It ends when rank 0 says so,
- * when it fails, or when it was not used for a while; then the next request of rank 0 has to
- * describe it again.
+ * when it fails, or, when another one is opened, if it was not used for a while; then the next
+ * request of rank 0 has to describe it again.
  */
 #include "dftracerd/http.h"
 
@@ -32,7 +32,8 @@ struct http_remote {
     pthread_mutex_t lock;
     struct scan *first;
     unsigned stream_count;
-    /* The last numbers that rank 0 ended before they began here. Numbers are not reused. */
+    /* The last numbers that rank 0 ended while they did not run here: they may begin later. Numbers
+     * are not reused. */
     uint64_t stopped[STOPPED];
     unsigned stopped_next;
 };

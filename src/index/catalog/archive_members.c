@@ -65,7 +65,7 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
     if (!e)
         return; /* out of memory: the next walk retries */
     attach_member(ix, e, archive, m);
-    e->requested = e->requested || archive->requested;
+    e->requested = true;
     if (e->view->pub.state == INDEX_MISSING)
         catalog_revive(ix, e, now);
     if (e->view->pub.id == 0 && e->view->pub.state == INDEX_PENDING)
@@ -74,7 +74,7 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
     e->listed = true;
     if (e->run)
         e->again = true;
-    else if (!catalog_is_unrequested(ix, e) && catalog_needs_reading(e, clock_mono_ns()))
+    else if (catalog_needs_reading(e, clock_mono_ns()))
         catalog_queue(ix, e, false);
 }
 

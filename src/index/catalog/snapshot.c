@@ -152,7 +152,7 @@ static struct snapshot *make_snapshot(struct index *ix)
 }
 
 /* Replaces the kept snapshot if it is out of date; without memory it stays. Under index.lock.
- * Returns a snapshot that the caller must destroy without the lock, or NULL. */
+ * Returns a snapshot that the caller must destroy, or NULL. */
 static struct snapshot *renew_snapshot(struct index *ix)
 {
     struct snapshot *old = ix->current;
