@@ -51,7 +51,8 @@ static void apply_offer(struct index *ix, struct entry *e, const struct identity
         if (e->view->pub.state == INDEX_PENDING && there && !catalog_is_hidden(e))
             catalog_publish_size(ix, e);
     }
-    e->offered = true;
+    /* Without memory it is still missing, and the next offer is the first one again. */
+    e->offered = e->view->pub.state != INDEX_MISSING;
     if (e->run)
         e->again = e->again || !identity_same(&e->run->identity, now);
     else if (!e->link_of && !e->unresolved && !catalog_is_unrequested(ix, e) &&

@@ -80,6 +80,13 @@ static uint32_t files_of(struct index *ix)
     return n;
 }
 
+static void until_files(struct index *ix, uint32_t count)
+{
+    for (int i = 0; i < 1000 && files_of(ix) != count; i++)
+        rest();
+    CHECK_INT(files_of(ix), count);
+}
+
 static const char *const kinds[] = {"x.tar", "x.tar.gz", "x.tgz"};
 
 static void members(void)
@@ -204,6 +211,32 @@ static void forgotten_without_memory(void)
         }
         CHECK_INT(files_of(ix), 0);
     }
+    index_close(ix);
+    world_end();
+}
+
+/* All members come back with their archive, though memory was short. */
+static void offered_without_memory(void)
+{
+    struct index *ix;
+    bool more = true;
+
+    world();
+    make_traces();
+    run("tar -cf x.tar a.pfw b.pfw");
+    ix = open_with((struct index_options){
+        .checkpoint_size = 65536, .settle_ms = -1, .upkeep_ms = 20, .purge_ms = 3600000});
+    offer(ix, "x.tar");
+    for (unsigned n = 0; more; n++) {
+        wait_quiet(ix);
+        until_files(ix, 2);
+        CHECK_INT(index_forget(ix, "x.tar"), 0);
+        more = failing_malloc_next(n);
+        index_offer(ix, "x.tar", path_of("x.tar"));
+        failing_malloc_stop();
+        offer(ix, "x.tar");
+    }
+    until_files(ix, 2);
     index_close(ix);
     world_end();
 }
@@ -366,6 +399,7 @@ static const struct check_test tests[] = {
     {"packed_twice", packed_twice},
     {"changes", changes},
     {"forgotten_without_memory", forgotten_without_memory},
+    {"offered_without_memory", offered_without_memory},
     {"cut_off", cut_off},
     {"growing", growing},
     {"odd_members", odd_members},
