@@ -42,7 +42,7 @@ static void limit_time(int fd, int seconds)
 
 static int send_all(int fd, const struct buf *text)
 {
-    for (size_t at = 0; at < text->len;) {
+    for (size_t at = 0; at < text->len && !text->error;) {
         ssize_t n = send(fd, text->data + at, text->len - at, MSG_NOSIGNAL);
         if (n < 0 && errno != EINTR)
             return -errno;
@@ -286,12 +286,22 @@ static int listen_at(struct join *j)
     return rc;
 }
 
+static void remove_socket(const struct join *j)
+{
+    struct stat st;
+    /* The name may belong to another daemon by now. */
+    if (lstat(j->path, &st) == 0 && st.st_ino == j->inode)
+        unlink(j->path);
+}
+
 int join_listen(struct join *j)
 {
     int rc = j->path ? listen_at(j) : 0;
     if (rc == 0 && j->path) {
         rc = -pthread_create(&j->thread, NULL, join_main, j);
         j->running = rc == 0;
+        if (rc < 0)
+            remove_socket(j); /* other daemons would wait for an answer */
     }
     if (j->lock_fd >= 0)
         close(j->lock_fd);
@@ -301,12 +311,9 @@ int join_listen(struct join *j)
 
 void join_stop(struct join *j)
 {
-    struct stat st;
     if (!j->running)
         return;
-    /* The name may belong to another daemon by now. */
-    if (j->inode && lstat(j->path, &st) == 0 && st.st_ino == j->inode)
-        unlink(j->path);
+    remove_socket(j);
     atomic_store(&j->ending, true);
     shutdown(j->fd, SHUT_RDWR); /* makes accept fail */
     pthread_join(j->thread, NULL);

@@ -4,8 +4,8 @@
  * The running daemon listens on SETTINGS.join in the runtime directory (rendezvous.h). A starting
  * daemon locks the directory, connects, and sends its directories. It exits if the answer is 0;
  * otherwise it serves them itself, and takes over the name of the socket. It holds the lock until
- * then: if two start at once, one joins the other. A daemon that requires an index alone
- * (dftracer_server) sends a request to end it. Both sides check the other's user. */
+ * then: if two start at once, one joins the other. A daemon without --join that requires one of the
+ * indexes sends a request to close it. Both sides check the other's user. */
 #ifndef DFTRACERD_DAEMON_JOIN_H
 #define DFTRACERD_DAEMON_JOIN_H
 

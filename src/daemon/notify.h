@@ -1,7 +1,7 @@
 /* notify.h - messages to a service manager, and descriptors from it: datagrams to $NOTIFY_SOCKET,
  * descriptors from 3 on.
  *
- * Implemented here rather than with libsystemd: it is a single sendmsg, works in every build, and
+ * Implemented here rather than with libsystemd: it is a single sendto, works in every build, and
  * tests cover it. */
 #ifndef DFTRACERD_DAEMON_NOTIFY_H
 #define DFTRACERD_DAEMON_NOTIFY_H

@@ -25,13 +25,12 @@ static int check_folder(const char *path, struct err *err)
     struct stat st;
     if (slash)
         snprintf(folder, sizeof folder, "%.*s", slash > path ? (int)(slash - path) : 1, path);
-    if (stat(folder, &st) < 0)
-        return err_set_param(err, -errno, "unix", "--unix %s: %s: %s", path, folder,
-                             strerror(errno));
-    if (!S_ISDIR(st.st_mode) || access(folder, W_OK | X_OK) < 0)
-        return err_set_param(err, -EACCES, "unix", "--unix %s: %s: %s", path, folder,
-                             S_ISDIR(st.st_mode) ? strerror(errno) : strerror(ENOTDIR));
-    return 0;
+    int rc = stat(folder, &st) < 0             ? -errno
+             : !S_ISDIR(st.st_mode)            ? -ENOTDIR
+             : access(folder, W_OK | X_OK) < 0 ? -errno
+                                               : 0;
+    return rc < 0 ? err_set_param(err, rc, "unix", "--unix %s: %s: %s", path, folder, strerror(-rc))
+                  : 0;
 }
 
 int options_check_unix(const char *path, struct err *err)
@@ -54,9 +53,8 @@ static bool is_option(const char *name)
 {
     /* Variables of this program and the client that are not options. */
     static const char *const others[] = {
-        "DFTRACERD_CONFIG",  "DFTRACERD_INDEX_DIR", "DFTRACERD_RUNTIME_DIR", "DFTRACERD_CPU",
-        "DFTRACERD_INFLATE", "DFTRACERD_URL",       "DFTRACERD_TOKEN",       "DFTRACERD_CERT",
-        "DFTRACERD_KEY",     "DFTRACERD_FAIL",      "DFTRACERD_BUILD"};
+        "DFTRACERD_RUNTIME_DIR", "DFTRACERD_CPU", "DFTRACERD_INFLATE", "DFTRACERD_URL",
+        "DFTRACERD_CERT",        "DFTRACERD_KEY", "DFTRACERD_FAIL",    "DFTRACERD_BUILD"};
     char known[64];
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)

@@ -10,6 +10,7 @@
 #include "daemon/notify.h"
 #include "daemon/watch.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -95,6 +96,17 @@ static int on_reload(void *arg)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
+/* A file must not get the number of a closed standard descriptor: it would receive messages. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Each connection needs a descriptor: raises the limit as far as allowed. */
 static void raise_descriptor_limit(void)
 {
@@ -148,7 +160,8 @@ static int choose_rendezvous(struct daemon *d, struct err *err)
     return rc;
 }
 
-/* Returns the default, or less if the process may not use that much memory. */
+/* Returns the value of an option; a default is at most 1/share of the memory that the process may
+ * use. */
 static size_t share_of_memory(const struct daemon *d, const char *option, uint64_t value,
                               unsigned share)
 {
@@ -241,7 +254,7 @@ static void warn_of_variable(const char *name, const char *meant)
 
 /* ---- --join ---------------------------------------------------------------------------------- */
 
-/* Returns whether another daemon has taken over the directories. */
+/* Sets d->joined if another daemon now serves the directories. Returns 0 or -ENOMEM. */
 static int join_another(struct daemon *d)
 {
     struct join_request request = {.index_path = d->first.index_path, .roots = d->first.roots};
@@ -380,8 +393,8 @@ static void stop_daemon(struct daemon *d)
     options_done(&d->options);
 }
 
-/* Prints what the options request; returns true if nothing else is to be done. */
-static bool print_only(const struct options *o)
+/* Prints what the options request. Returns the exit status, or -1 if the daemon is to run. */
+static int print_only(const struct options *o)
 {
     if (o->help)
         options_help(stdout, o);
@@ -389,10 +402,10 @@ static bool print_only(const struct options *o)
         printf("dftracerd %s\n%s\ncpu: %s; inflate: %s\n", DFT_VERSION, DFT_BUILD_SUMMARY,
                cpu_level_name(cpu_level()), trace_engine_name(TRACE_ENGINE_AUTO));
     else if (!o->document)
-        return false;
+        return -1;
     else if (options_document(stdout, o->document) < 0)
-        fprintf(stderr, "dftracerd: --document requires man8, man5, conf or params\n");
-    return true;
+        return fprintf(stderr, "dftracerd: --document requires man8, man5, conf or params\n"), 2;
+    return 0;
 }
 
 static void print_failure(int rc, const struct err *err)
@@ -434,6 +447,7 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
 {
     static struct daemon d;
     struct err err = {0};
+    open_standard_descriptors();
     d.first.ranks = ranks;
     pthread_mutex_init(&d.lock, NULL);
     pthread_mutex_init(&d.site_lock, NULL);
@@ -447,9 +461,11 @@ int daemon_main(int argc, char **argv, const struct daemon_ranks *ranks)
                 err.text[0] ? err.text : err_text(rc));
         return 2;
     }
-    if (print_only(&d.options))
-        return options_done(&d.options), 0;
-    apply_log_options(&d.options);
+    int printed = print_only(&d.options);
+    if (printed >= 0)
+        return options_done(&d.options), printed;
+    if (rc == 0)
+        apply_log_options(&d.options);
     signal(SIGPIPE, SIG_IGN);
     daemon_use_little_memory();
     d.background = -1;

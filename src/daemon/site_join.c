@@ -6,7 +6,7 @@
  * response cache (its keys have the number of the site), spool space and idle exit are those of the
  * process. Scanners of all indexes take turns and share their memory with the readers
  * (index/ingest/share.c): together they use no more processors and memory than those of one index.
- * A dftracer_server that needs the index of a site for itself has this site ended: its requests
+ * If a daemon without --join needs the index of a site for itself, the site is ended: its requests
  * finish or are cancelled, then the index is closed (http_end_site). */
 #include "daemon/daemon.h"
 

@@ -120,15 +120,17 @@ int hints_watch(struct hints *n, size_t root, const char *path, const char *name
 static void add_hint(struct hints *n, const struct directory *d, const char *file)
 {
     struct buf name = {0}, path = {0};
-    uint32_t before = intern_count(n->names);
     struct hint hint = {.root = d->root, .depth = d->depth};
     buf_printf(&name, "%s%s%s", d->name, *d->name ? "/" : "", file);
     buf_printf(&path, "%s/%s", d->path, file);
     if (!n->hints)
         n->hints = malloc(HINTS_MAX * sizeof *n->hints);
-    if (name.error || path.error || !n->hints || n->hint_count == HINTS_MAX) {
+    bool full = name.error || path.error || !n->hints || n->hint_count == HINTS_MAX;
+    int64_t before = intern_count(n->names),
+            id = full ? -1 : intern_add(n->names, (struct text){name.data, name.len});
+    if (id < 0) {
         n->lost = true;
-    } else if (intern_add(n->names, (struct text){name.data, name.len}) >= before) {
+    } else if (id >= before) {
         hint.name = arena_strdup(&n->arena, (struct text){name.data, name.len});
         hint.path = arena_strdup(&n->arena, (struct text){path.data, path.len});
         if (hint.name && hint.path)
@@ -193,13 +195,14 @@ bool hints_lost(const struct hints *n)
 
 void hints_clear(struct hints *n)
 {
-    struct intern *fresh = n->hint_count ? intern_new() : NULL;
+    bool used = intern_count(n->names) > 0;
+    struct intern *fresh = used ? intern_new() : NULL;
     if (fresh) {
         intern_free(n->names);
         n->names = fresh;
     }
-    /* Without memory for new names, old names would hide new hints. */
-    n->lost = n->hint_count > 0 && !fresh;
+    /* Without memory for new names, old names hide new hints, until a later call replaces them. */
+    n->lost = used && !fresh;
     n->hint_count = 0;
     arena_done(&n->arena);
     n->arena = (struct arena){0};

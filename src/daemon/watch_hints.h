@@ -18,7 +18,8 @@ struct hint {
 int hints_new(bool (*wants)(const char *name), struct hints **ret);
 void hints_free(struct hints *n);
 int hints_fd(const struct hints *n);
-/* Watches a directory; repeated calls are harmless. Returns 0, or -ENOSPC (no more watches). */
+/* Watches a directory; repeated calls are harmless. Returns 0, -ENOSPC (no more watches), -ENOMEM,
+ * or why the directory cannot be watched. */
 int hints_watch(struct hints *n, size_t root, const char *path, const char *name, unsigned depth);
 /* Reads events from the kernel. Returns true if there are hints. */
 bool hints_read(struct hints *n);

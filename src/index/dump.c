@@ -152,7 +152,9 @@ static void dump_names(struct dump *d, const struct index_file *f)
         buf_printf(&line, "  name %06u %08u %s", n->chunk, n->row,
                    metadata_kind_names[n->kind].ptr);
         record_print(name_fields, n, d->ix->texts, " {hash} {value} pid {pid} ", &line);
-        if (index_name_line(d->ix, f, n, &source) == 0 && source.ptr)
+        int rc = index_name_line(d->ix, f, n, &source);
+        d->rc = d->rc ? d->rc : rc;
+        if (source.ptr)
             record_print_text(source, &line);
         else
             buf_puts(&line, "null");
@@ -430,8 +432,9 @@ static int check_file(struct index *ix, const struct snapshot *s, uint32_t file,
     for (uint32_t i = 0; i < f->name_count && rc == 0; i++) {
         struct text line;
         rc = index_name_line(ix, f, &f->names[i], &line);
-        if (rc || !line.ptr)
-            rc = err_set(err, ERR_CORRUPT, "%s: the source line of a name is missing", f->name);
+        rc = rc || line.ptr ? rc : ERR_CORRUPT;
+        if (rc)
+            err_set(err, rc, "%s: the source line of a name: %s", f->name, err_text(rc));
     }
     if (rc)
         return rc;

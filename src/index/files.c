@@ -51,7 +51,8 @@ static void apply_offer(struct index *ix, struct entry *e, const struct identity
         if (e->view->pub.state == INDEX_PENDING && there && !catalog_is_hidden(e))
             catalog_publish_size(ix, e);
     }
-    e->offered = true;
+    /* Without memory it is still missing, and the next offer is the first one again. */
+    e->offered = e->view->pub.state != INDEX_MISSING;
     if (e->run)
         e->again = e->again || !identity_same(&e->run->identity, now);
     else if (!e->link_of && !e->unresolved && !catalog_is_unrequested(ix, e) &&
@@ -93,11 +94,11 @@ int index_forget(struct index *ix, const char *name)
 
     pthread_mutex_lock(&ix->lock);
     struct entry *e = catalog_entry(ix, name, NULL, false);
-    /* Members are forgotten together with their archive. */
+    /* Members are forgotten together with their archive: before it, so that a call without memory
+     * can be repeated. */
     if (e && e->view->pub.state != INDEX_MISSING && !e->archive) {
-        rc = catalog_forget(ix, e);
-        if (rc == 0)
-            archive_forget_members(ix, e);
+        rc = archive_forget_members(ix, e);
+        rc = rc ? rc : catalog_forget(ix, e);
     }
     pthread_mutex_unlock(&ix->lock);
     if (rc == 0) {

@@ -150,8 +150,9 @@ bool exchange_validate(struct exchange *x);
 void exchange_set_deadline(struct exchange *x);
 /* Looks the answer up in the cache. Returns true if it is there; `whole` is set then. */
 bool exchange_find(struct exchange *x);
-/* Checks a parked request again if the index has changed. `gap_ns` as in exchange_wake. Caller does
- * not hold the lock. */
+/* Checks a parked request again if the index has changed; if it is not ready and indexing has
+ * stopped, it is answered with that error. `gap_ns` as in exchange_wake. Caller does not hold the
+ * lock. */
 void exchange_recheck(struct exchange *x, int64_t now_ns, int64_t gap_ns);
 /* Passes the answer to the requests that joined, and resumes their connections. Called by
  * libmicrohttpd's thread, before the request's own answer. */

@@ -270,21 +270,25 @@ static bool unpark_request(struct exchange *x)
     return work;
 }
 
-static void stay_parked(struct exchange *x)
+/* `stopped`: why indexing had stopped before the check, or 0. */
+static void stay_parked(struct exchange *x, int stopped)
 {
     pthread_mutex_lock(&x->lock);
     x->job = false;
     if (x->phase == EXCHANGE_FILTERING) /* without memory it would wait for nothing */
         exchange_answer_now(x, -ENOMEM);
+    else if (x->phase == EXCHANGE_PARKED && stopped)
+        exchange_answer_now(x, stopped);
     pthread_mutex_unlock(&x->lock);
 }
 
 static void job_check_ready(void *arg)
 {
     struct exchange *x = arg;
+    int stopped = index_store_error(x->rq.http->options->index);
     bool ready = check_ready(x);
     if (!ready)
-        stay_parked(x);
+        stay_parked(x, stopped);
     bool work = ready && unpark_request(x);
     if (is_filter_only(x)) /* counted by exchange_start */
         exchange_opening(x, -1);

@@ -1,8 +1,8 @@
 /* remote.c - scans and streams for rank 0, on another rank.
  *
  * A stream stays open between two requests of rank 0 for parts of it. It ends when rank 0 says so,
- * when it fails, or when it was not used for a while; then the next request of rank 0 has to
- * describe it again.
+ * when it fails, or, when another one is opened, if it was not used for a while; then the next
+ * request of rank 0 has to describe it again.
  */
 #include "dftracerd/http.h"
 
@@ -32,7 +32,8 @@ struct http_remote {
     pthread_mutex_t lock;
     struct scan *first;
     unsigned stream_count;
-    /* The last numbers that rank 0 ended before they began here. Numbers are not reused. */
+    /* The last numbers that rank 0 ended while they did not run here: they may begin later. Numbers
+     * are not reused. */
     uint64_t stopped[STOPPED];
     unsigned stopped_next;
 };
@@ -144,18 +145,25 @@ static bool close_idle_streams(struct http_remote *scans)
     return room;
 }
 
-/* Opens the request as rank 0 does, up to the stream. */
+/* Opens the request as rank 0 does, up to the stream. Returns -EBUSY if another request of rank 0
+ * has opened it meanwhile. */
 static int stream_begin(struct http_remote *scans, struct scan *scan,
                         const struct http_call_options *o, struct err *err)
 {
     int rc = http_call_new(scans->runner, o, err, &scan->call);
     if (rc < 0)
         return rc;
-    scan->is_stream = scan->opening = true;
-    scan->users = 1;
     pthread_mutex_lock(&scans->lock);
-    add_scan(scans, scan);
+    const struct scan *other = find_scan(scans, scan->number);
+    bool opened = other && !other->ended; /* by another request of rank 0, meanwhile */
+    if (!opened) {
+        scan->is_stream = scan->opening = true;
+        scan->users = 1;
+        add_scan(scans, scan);
+    }
     pthread_mutex_unlock(&scans->lock);
+    if (opened)
+        return -EBUSY;
     rc = http_call_open(scan->call, err);
     scan->remote.request = scan->remote.given = TEXT(""); /* these texts belong to the message */
     rc = rc < 0 ? rc : scan->remote.serve ? 0 : ERR_NOT_FOUND;

@@ -31,8 +31,6 @@ static void check_unfinished(struct exchange *x, const struct pace *pace)
 {
     pthread_mutex_lock(&x->lock);
     enum exchange_phase phase = x->phase;
-    bool parked = phase == EXCHANGE_PARKED && !x->job;
-    int stopped = 0; /* indexing has stopped on an error */
     int64_t own = x->until_ns, limit = phase == EXCHANGE_PARKED ? 0 : x->rq.budget.deadline_ns;
     pthread_mutex_unlock(&x->lock);
     if (phase == EXCHANGE_STREAMING) {
@@ -45,9 +43,7 @@ static void check_unfinished(struct exchange *x, const struct pace *pace)
         return;
     if ((own && pace->now >= own) || (limit && pace->now >= limit))
         exchange_cancel(x, ERR_DEADLINE, false);
-    else if (parked && (stopped = index_store_error(x->rq.http->options->index)) < 0)
-        exchange_cancel(x, stopped, false);
-    else if (parked)
+    else
         exchange_recheck(x, pace->now, pace->recheck_gap);
 }
 

@@ -50,7 +50,8 @@ static void attach_member(struct index *ix, struct entry *e, struct entry *archi
     e->seen = archive->view->identity;
 }
 
-static void offer_member(struct index *ix, struct entry *archive, const struct index_member *m)
+/* Returns false if memory is short. */
+static bool offer_member(struct index *ix, struct entry *archive, const struct index_member *m)
 {
     const struct identity *now = &archive->view->identity;
     struct buf name = {0};
@@ -63,47 +64,56 @@ static void offer_member(struct index *ix, struct entry *archive, const struct i
         e = catalog_entry(ix, name.data, archive->path, true);
     buf_done(&name);
     if (!e)
-        return; /* out of memory: the next walk retries */
+        return false;
     attach_member(ix, e, archive, m);
-    e->requested = e->requested || archive->requested;
+    e->requested = true;
     if (e->view->pub.state == INDEX_MISSING)
         catalog_revive(ix, e, now);
-    else if (e->view->pub.id == 0 && e->view->pub.state == INDEX_PENDING)
+    if (e->view->pub.state == INDEX_MISSING)
+        return false;
+    if (e->view->pub.id == 0 && e->view->pub.state == INDEX_PENDING)
         catalog_publish_size(ix, e);
     e->offered = true;
     e->listed = true;
     if (e->run)
         e->again = true;
-    else if (!catalog_is_unrequested(ix, e) && catalog_needs_reading(e, clock_mono_ns()))
+    else if (catalog_needs_reading(e, clock_mono_ns()))
         catalog_queue(ix, e, false);
+    return true;
 }
 
-static void forget_unlisted(struct index *ix, struct entry *archive)
+static int forget_unlisted(struct index *ix, struct entry *archive)
 {
+    int rc = 0;
+
     for (struct entry *e = archive->members; e; e = e->next_member)
-        if (!e->listed && e->view->pub.state != INDEX_MISSING)
-            catalog_forget(ix, e);
+        if (!e->listed && e->view->pub.state != INDEX_MISSING && catalog_forget(ix, e) < 0)
+            rc = -ENOMEM;
+    return rc;
 }
 
 void archive_offer_members(struct index *ix, struct entry *archive)
 {
     const struct index_file *f = &archive->view->pub;
+    bool all = true;
 
+    archive->offer_again = false;
     if (!archive_is_readable(archive))
         return;
     for (struct entry *e = archive->members; e; e = e->next_member)
         e->listed = false;
     for (uint32_t i = 0; i < f->archive_member_count; i++)
         if (!f->archive_members[i].skip)
-            offer_member(ix, archive, &f->archive_members[i]);
-    forget_unlisted(ix, archive);
+            all &= offer_member(ix, archive, &f->archive_members[i]);
+    all &= forget_unlisted(ix, archive) == 0;
+    archive->offer_again = !all;
 }
 
-void archive_forget_members(struct index *ix, struct entry *archive)
+int archive_forget_members(struct index *ix, struct entry *archive)
 {
     for (struct entry *e = archive->members; e; e = e->next_member)
         e->listed = false;
-    forget_unlisted(ix, archive);
+    return forget_unlisted(ix, archive);
 }
 
 int archive_link(struct index *ix)

@@ -13,10 +13,11 @@
 #include "index/catalog/catalog.h"
 
 /* Creates entries for the members in the archive's view, all of which have been requested, and
- * queues those that are new or have changed. */
+ * queues those that are new or have changed. If memory is short, sets archive->offer_again: upkeep
+ * repeats it. */
 void archive_offer_members(struct index *ix, struct entry *archive);
-/* Marks all members of the archive as missing. */
-void archive_forget_members(struct index *ix, struct entry *archive);
+/* Marks all members of the archive as missing. Returns 0 or -ENOMEM. */
+int archive_forget_members(struct index *ix, struct entry *archive);
 /* Returns whether enough of the archive is known to read its members. */
 bool archive_is_readable(const struct entry *archive);
 /* Makes the entry a member of this archive; NULL: of none. */

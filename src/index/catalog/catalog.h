@@ -49,6 +49,7 @@ struct entry {
     bool placed;
     bool is_archive;
     struct entry *members; /* an archive: its first member */
+    bool offer_again;      /* an archive: see archive_offer_members */
     struct entry *archive; /* a member: its archive and its neighbours */
     struct entry *next_member, *previous_member;
     struct member_place member;

@@ -1,7 +1,7 @@
 /* identity.h - recognises files by device, inode, size, times, and hashes of their edges.
  *
  * May use:   base. Used by: catalog, ingest, index.
- * Threads:   any; pure.
+ * Threads:   any.
  */
 #ifndef DFTRACERD_INDEX_CATALOG_IDENTITY_H
 #define DFTRACERD_INDEX_CATALOG_IDENTITY_H

@@ -2,8 +2,9 @@
  * represents the file: the smallest that is not a symlink, or the smallest symlink if all are. The
  * others are its duplicates, and are not read.
  *
- * All names are known when the roots have been listed, and later one second after the last new
- * name. Until then a name that may be a duplicate is neither shown nor read.
+ * Names are compared when the roots have been listed, and later with each upkeep (once a second).
+ * Until then a new name that may be a duplicate is not read, and not shown unless it was read by an
+ * earlier process.
  */
 #include "index/catalog/archive_members.h"
 

@@ -179,7 +179,7 @@ static void place_entry(struct index *ix, struct entry *e, uint64_t waiting)
     }
     e->placed = true;
     e->rank = (uint16_t)rank;
-    ix->placed_bytes[rank] += e->seen.size;
+    ix->placed_bytes[rank] += e->archive ? e->member.size : e->seen.size;
 }
 
 void catalog_queue(struct index *ix, struct entry *e, bool front)

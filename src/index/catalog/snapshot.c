@@ -152,7 +152,7 @@ static struct snapshot *make_snapshot(struct index *ix)
 }
 
 /* Replaces the kept snapshot if it is out of date; without memory it stays. Under index.lock.
- * Returns a snapshot that the caller must destroy without the lock, or NULL. */
+ * Returns a snapshot that the caller must destroy, or NULL. */
 static struct snapshot *renew_snapshot(struct index *ix)
 {
     struct snapshot *old = ix->current;
@@ -235,12 +235,11 @@ struct snapshot *snapshot_filter(struct snapshot *s,
     part->generation = s->generation;
     part->listed = s->listed;
     part->unreadable_dirs = unreadable_dirs_ref(s->unreadable_dirs);
-    part->part_uuid = make_part_uuid(part);
     bool all = part->count == s->count && part->archive_count == s->archive_count;
-    if (!part->part_uuid || all) {
-        bool named = part->part_uuid != NULL;
+    part->part_uuid = all ? NULL : make_part_uuid(part);
+    if (!part->part_uuid) {
         destroy_snapshot(part);
-        return named ? snapshot_ref(s) : NULL;
+        return all ? snapshot_ref(s) : NULL;
     }
     pthread_mutex_lock(&s->ix->lock);
     link_snapshot(s->ix, part, s); /* after `s`, so that the oldest stays first */

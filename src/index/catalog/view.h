@@ -30,13 +30,13 @@ struct view {
     atomic_uint refs;
     uint64_t serial; /* unique in this process */
     /* The view whose arena has the lists and texts of this one, a reference: the view itself, or
-     * the one from which it differs in its state only (view_with_state). */
+     * the one of which it is a copy (view_with_state). */
     struct view *owner;
     struct arena arena;
     _Atomic(atomic_bool *) valid_chunks; /* see view_chunk_flag */
 
     struct index_file pub;
-    struct index *ix;                  /* for find_checkpoint; set if pub.id is not 0 */
+    struct index *ix;                  /* that has its values; set if pub.id is not 0 */
     struct index_params *index_params; /* NULL: those of the index */
     struct view_filter *filters;       /* one for each dimension; NULL: none */
     struct identity identity;

@@ -1,5 +1,6 @@
 /* write.c - the writer: waits for results, decides when to commit, and cleans up. */
 #include "index/ingest/write.h"
+#include "index/catalog/archive_members.h"
 #include "index/catalog/catalog_record.h"
 #include "index/catalog/unreadable_dirs.h"
 #include "index/ingest/retry.h"
@@ -100,6 +101,8 @@ static void upkeep(struct writer *w)
     for (uint32_t i = 0; i < ix->entries.count && !ingest_stopping(w->in); i++) {
         struct entry *e = ix->entries.at[i];
         enum index_state state = e->view->pub.state;
+        if (e->offer_again)
+            archive_offer_members(ix, e);
         if (e->offered && !e->run && !e->queued && now >= e->check_ns &&
             !unreadable_dirs_covers(ix->unreadable_dirs, e->name) &&
             (state == INDEX_GROWING || state == INDEX_FAILED || retry_is_wanted(e)))

@@ -1,11 +1,12 @@
 /* module: daemon */
-/* test_watch.c - scans while memory is short. */
+/* test_watch.c - scans and hints while memory is short. */
 #include "failing_malloc.h"
 #include "check.h"
 
 #include "daemon/log.h"
 #include "daemon/roots.h"
 #include "daemon/watch.h"
+#include "daemon/watch_hints.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,44 @@ static void file_is_not_forgotten(void)
     remove_base();
 }
 
+static bool any_name(const char *name)
+{
+    return *name != '\0';
+}
+
+/* Returns whether a change of the file is reported; then discards all hints. */
+static bool change_is_reported(struct hints *h)
+{
+    const struct hint *list;
+    char file[96];
+    snprintf(file, sizeof file, "%s/a.pfw", traces);
+    CHECK_INT(chmod(file, 0600), 0);
+    bool any = hints_read(h), reported = any && (hints_lost(h) || hints_list(h, &list) == 1);
+    hints_clear(h);
+    return reported;
+}
+
+static void hints_are_not_lost(void)
+{
+    bool more = true;
+    make_base();
+    for (unsigned n = 0; more; n++) {
+        struct hints *h;
+        CHECK_STOP(hints_new(any_name, &h) == 0);
+        CHECK_INT(hints_watch(h, 0, traces, "", 0), 0);
+        more = failing_malloc_next(n);
+        bool reported = change_is_reported(h);
+        failing_malloc_stop();
+        CHECK(reported);
+        for (int k = 0; k < 3; k++)
+            CHECK(change_is_reported(h));
+        hints_free(h);
+    }
+    remove_base();
+}
+
 static const struct check_test tests[] = {
+    {"hints_are_not_lost", hints_are_not_lost},
     {"file_is_not_forgotten", file_is_not_forgotten},
     {NULL, NULL},
 };

@@ -5,7 +5,9 @@
 #include "http/exchange/exchanges.h"
 #include "http/exchange/readiness.h"
 #include "http/exchange/work.h"
+#include "index/catalog/store_error.h"
 
+#include <errno.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -335,8 +337,7 @@ static void ends_without_memory(void)
     exchange_unref(x);
 }
 
-/* Checked, not ready: no snapshot, no worker. Checked again after changes, but not too often. */
-static void parks(void)
+static struct exchange *begin_parked(void)
 {
     struct exchange *x = exchange_new(NULL, "/waits");
     if (!x)
@@ -351,6 +352,13 @@ static void parks(void)
     start(x, true);
     until_quiet(x);
     CHECK(x->phase == EXCHANGE_PARKED && !x->rq.snapshot && x->suspended);
+    return x;
+}
+
+/* Checked, not ready: no snapshot, no worker. Checked again after changes, but not too often. */
+static void parks(void)
+{
+    struct exchange *x = begin_parked();
     recheck(x, 1000);
     CHECK_INT(atomic_load(&judged), 1);
     atomic_fetch_add(&exchanges.changes, 1);
@@ -364,6 +372,24 @@ static void parks(void)
     CHECK(x->phase == EXCHANGE_READY && x->rq.snapshot && !x->suspended);
     CHECK_INT(atomic_load(&calls), 1);
     end(x);
+}
+
+/* It fails with the index only if its own files are not ready. */
+static void parks_while_indexing_stops(void)
+{
+    for (int k = 0; k < 2; k++) {
+        struct exchange *x = begin_parked();
+        atomic_store(&ready, k);
+        index_set_store_error(options.index, -EIO);
+        atomic_fetch_add(&exchanges.changes, 1);
+        recheck(x, 1000);
+        CHECK_INT(atomic_load(&judged), 2);
+        CHECK_INT(x->phase, EXCHANGE_READY);
+        CHECK_INT(x->error, k ? 0 : -EIO);
+        CHECK_INT(atomic_load(&calls), k);
+        index_set_store_error(options.index, 0);
+        end(x);
+    }
 }
 
 /* ---- work before the first byte -------------------------------------------------------------- */
@@ -447,6 +473,7 @@ static const struct check_test tests[] = {
     {"flushes_the_coding", flushes_the_coding},
     {"ends_without_memory", ends_without_memory},
     {"parks", parks},
+    {"parks_while_indexing_stops", parks_while_indexing_stops},
     {"works_in_turns", works_in_turns},
     {"stops_between_turns", stops_between_turns},
     {NULL, NULL},

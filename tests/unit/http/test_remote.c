@@ -3,7 +3,9 @@
  * answers as from one index. */
 #include "rank_world.h"
 
+#include "base/recbuf.h"
 #include "dftracerd/http.h"
+#include "index/catalog/snapshot.h"
 #include "index/ranks/ranks.h"
 
 #include <errno.h>
@@ -425,12 +427,101 @@ static void many_at_once(void)
     world_end();
 }
 
+/* ---- a stream that several requests open ----------------------------------------------------- */
+
+enum { OPENERS = 8, ROUNDS = 40 };
+static struct buf first; /* the first request for a part of a stream of rank 1 */
+
+static int keep_first(unsigned to, struct text request)
+{
+    if (to == 1 && *request.ptr == RANK_SCAN && first.len == 0)
+        buf_text(&first, request);
+    return 0;
+}
+
+/* Writes the first request with another number, as for another stream. */
+static void put_request(uint64_t number, struct buf *out)
+{
+    const struct budget unlimited = {0};
+    struct rec rec = rec_of((struct text){first.data, first.len});
+    struct query_remote remote;
+    struct buf message = {0};
+    int64_t time_ns;
+
+    buf_putc(out, (char)rec_u(&rec));
+    rec_put_u(out, rec_u(&rec)); /* the snapshot */
+    CHECK_INT(query_remote_decode(rec_text(&rec), &remote, &time_ns), 0);
+    CHECK(remote.part.len > 0);
+    remote.number = number;
+    query_remote_encode(&remote, &unlimited, true, remote.part, &message);
+    rec_put_buf(out, &message);
+    buf_done(&message);
+}
+
+struct openers {
+    struct buf request;
+    pthread_barrier_t begin;
+};
+
+static void *open_stream(void *arg)
+{
+    struct openers *o = arg;
+    struct buf answer = {0};
+
+    pthread_barrier_wait(&o->begin);
+    int rc = index_answer(ranks[1].ix, 0, (struct text){o->request.data, o->request.len}, &answer);
+    if (rc != -EBUSY)
+        CHECK_INT(rc, 0);
+    buf_done(&answer);
+    return NULL;
+}
+
+static void open_at_once(uint64_t number)
+{
+    struct openers o = {.request = {0}};
+    pthread_t threads[OPENERS];
+
+    put_request(number, &o.request);
+    pthread_barrier_init(&o.begin, NULL, OPENERS);
+    for (unsigned i = 0; i < OPENERS; i++)
+        pthread_create(&threads[i], NULL, open_stream, &o);
+    for (unsigned i = 0; i < OPENERS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&o.begin);
+    buf_done(&o.request);
+}
+
+/* One of them opens it, so nothing is left after it was stopped. */
+static void a_stream_is_opened_once(void)
+{
+    struct far_world w;
+    struct buf got = {0};
+
+    world_of_ranks(&w, NULL);
+    ask_hook = keep_first;
+    CHECK_INT(run(w.runner[0], "/view?format=ndjson&metadata=false", 0, &got), 0);
+    ask_hook = NULL;
+    CHECK_STOP(first.len > 0);
+    for (unsigned k = 0; k < ROUNDS; k++) {
+        uint64_t number = query_remote_number();
+        open_at_once(number);
+        CHECK_INT(index_stop_rank(ranks[0].ix, 1, number), 0);
+        wait_letters(&ranks[1]);
+    }
+    for (struct snapshot *s = ranks[1].ix->oldest; s; s = s->newer)
+        CHECK_INT(atomic_load(&s->refs), 1);
+    buf_done(&got);
+    buf_done(&first);
+    end_of_ranks(&w, NULL);
+}
+
 static const struct check_test tests[] = {
     {"ranks_answer_what_one_index_answers", ranks_answer_what_one_index_answers},
     {"ranks_may_fail", ranks_may_fail},
     {"streams_are_made_where_the_chunks_are", streams_are_made_where_the_chunks_are},
     {"little_memory", little_memory},
     {"clients_may_leave", clients_may_leave},
+    {"a_stream_is_opened_once", a_stream_is_opened_once},
     {"many_at_once", many_at_once},
     {NULL, NULL}};
 CHECK_MAIN(tests)

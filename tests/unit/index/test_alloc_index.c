@@ -232,9 +232,84 @@ static void opens(void)
     world_end();
 }
 
+static int append_dump(void *arg, struct buf *out)
+{
+    buf_append(arg, out->data, out->len);
+    buf_clear(out);
+    return 0;
+}
+
+static int dump(struct index *ix, struct buf *ret)
+{
+    struct buf out = {0};
+    int rc = index_dump(ix, &out, append_dump, ret);
+
+    buf_done(&out);
+    return rc ? rc : ret->error;
+}
+
+static int check(struct index *ix, struct buf *ret)
+{
+    struct err err = {0};
+    int rc = index_check(ix, &err);
+
+    (void)ret;
+    err_done(&err);
+    return rc;
+}
+
+/* Repeats the inspection of an index, which is opened each time: lines of names are kept. */
+static void inspect(int (*inspection)(struct index *ix, struct buf *ret))
+{
+    char path[128];
+    struct index_options options = options_of(path, sizeof path);
+    struct buf want = {0};
+    struct err err = {0};
+    bool more = true;
+
+    options.read_only = true;
+    for (unsigned n = 0; more && atomic_load(&check_failures) < 5; n = failing_malloc_more(n, 48)) {
+        struct buf got = {0};
+        struct index *ix = NULL;
+        CHECK_INT(index_open(&options, &err, &ix), 0);
+        if (!want.len)
+            CHECK_INT(dump(ix, &want), 0);
+        index_close(ix);
+        CHECK_INT(index_open(&options, &err, &ix), 0);
+        more = failing_malloc_next(n);
+        int rc = inspection(ix, &got);
+        failing_malloc_stop();
+        CHECK(rc == 0 || rc == -ENOMEM);
+        if (rc == 0 && got.len)
+            CHECK_MEM(got.data, got.len, want.data, want.len);
+        index_close(ix);
+        buf_done(&got);
+    }
+    buf_done(&want);
+}
+
+/* A line that could not be read is not a missing one. */
+static void inspects(void)
+{
+    struct index *ix;
+
+    world();
+    make_files();
+    ix = open_index(-1, 65536);
+    offer_all(ix);
+    index_listed(ix);
+    CHECK(finish(ix, false));
+    index_close(ix);
+    failing_malloc_everywhere(false);
+    inspect(dump);
+    inspect(check);
+    world_end();
+}
+
 static const struct check_test tests[] = {
     {"indexes", indexes},
     {"opens", opens},
+    {"inspects", inspects},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)

@@ -1,6 +1,7 @@
 /* module: index */
 /* test_archives.c - traces inside tar archives: what is known of members, their text by position,
  * and what changes do. The archives are made by tar. */
+#include "failing_malloc.h"
 #include "index_world.h"
 
 #include <errno.h>
@@ -77,6 +78,13 @@ static uint32_t files_of(struct index *ix)
 
     snapshot_release(s);
     return n;
+}
+
+static void until_files(struct index *ix, uint32_t count)
+{
+    for (int i = 0; i < 1000 && files_of(ix) != count; i++)
+        rest();
+    CHECK_INT(files_of(ix), count);
 }
 
 static const char *const kinds[] = {"x.tar", "x.tar.gz", "x.tgz"};
@@ -174,6 +182,61 @@ static void changes(void)
     check_member(ix, "x.tar.gz/b.pfw", 1);
     wait_quiet(ix);
     CHECK_INT(files_of(ix), 1);
+    index_close(ix);
+    world_end();
+}
+
+/* Members vanish with their archive, or the call fails and can be repeated. */
+static void forgotten_without_memory(void)
+{
+    struct index *ix;
+    bool more = true;
+
+    world();
+    make_traces();
+    run("tar -cf x.tar a.pfw b.pfw");
+    ix = open_index(-1, 65536);
+    for (unsigned n = 0; more; n++) {
+        offer(ix, "x.tar");
+        check_member(ix, "x.tar/a.pfw", 0);
+        check_member(ix, "x.tar/b.pfw", 1);
+        wait_quiet(ix);
+        CHECK_INT(files_of(ix), 2);
+        more = failing_malloc_next(n);
+        int rc = index_forget(ix, "x.tar");
+        failing_malloc_stop();
+        if (rc < 0) {
+            CHECK_INT(rc, -ENOMEM);
+            CHECK_INT(index_forget(ix, "x.tar"), 0);
+        }
+        CHECK_INT(files_of(ix), 0);
+    }
+    index_close(ix);
+    world_end();
+}
+
+/* All members come back with their archive, though memory was short. */
+static void offered_without_memory(void)
+{
+    struct index *ix;
+    bool more = true;
+
+    world();
+    make_traces();
+    run("tar -cf x.tar a.pfw b.pfw");
+    ix = open_with((struct index_options){
+        .checkpoint_size = 65536, .settle_ms = -1, .upkeep_ms = 20, .purge_ms = 3600000});
+    offer(ix, "x.tar");
+    for (unsigned n = 0; more; n++) {
+        wait_quiet(ix);
+        until_files(ix, 2);
+        CHECK_INT(index_forget(ix, "x.tar"), 0);
+        more = failing_malloc_next(n);
+        index_offer(ix, "x.tar", path_of("x.tar"));
+        failing_malloc_stop();
+        offer(ix, "x.tar");
+    }
+    until_files(ix, 2);
     index_close(ix);
     world_end();
 }
@@ -335,6 +398,8 @@ static const struct check_test tests[] = {
     {"members", members},
     {"packed_twice", packed_twice},
     {"changes", changes},
+    {"forgotten_without_memory", forgotten_without_memory},
+    {"offered_without_memory", offered_without_memory},
     {"cut_off", cut_off},
     {"growing", growing},
     {"odd_members", odd_members},

@@ -325,6 +325,52 @@ static void a_unit_is_told_late(void)
     world_end();
 }
 
+enum { MEMBERS = 4, LATER = 30 };
+
+static void write_small(const char *kind, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct buf b = {0};
+        char name[24];
+        put_head(&b, 100 + i, 99);
+        put_events(&b, 1, 50, 100 + i);
+        snprintf(name, sizeof name, "%s%d.pfw", kind, i);
+        write_file(name, "w", b.data, b.len);
+        buf_done(&b);
+    }
+}
+
+/* Rank 0 reads the archive and its members: twice the bytes of the archive. Other files are more
+ * than that, so it gets some of them, too. */
+static void an_archive_counts_twice(void)
+{
+    struct index_rank_progress *list = NULL;
+    char command[128], name[24];
+    size_t count = 0;
+    struct index *ix;
+
+    world();
+    write_small("m", MEMBERS);
+    snprintf(command, sizeof command, "cd %s && tar -cf x.tar m*.pfw", path_of(""));
+    CHECK_INT(system(command), 0);
+    write_small("f", LATER);
+    ix = open_ranks(usual);
+    index_listed(ix);
+    leave(ix, "x.tar");
+    wait_quiet(ix);
+    for (int i = 0; i < LATER; i++) {
+        snprintf(name, sizeof name, "f%d.pfw", i);
+        leave(ix, name);
+    }
+    wait_quiet(ix);
+    CHECK_INT(index_rank_progress(ix, &list, &count), 0);
+    CHECK(count == RANKS && list[0].files > MEMBERS && list[0].files < MEMBERS + LATER / RANKS);
+    CHECK(count == RANKS && list[1].files >= LATER / RANKS);
+    free(list);
+    close_ranks();
+    world_end();
+}
+
 static const struct check_test tests[] = {
     {"ranks_tell_what_one_index_tells", ranks_tell_what_one_index_tells},
     {"a_large_file_is_divided", a_large_file_is_divided},
@@ -333,5 +379,6 @@ static const struct check_test tests[] = {
     {"chunks_are_deleted", chunks_are_deleted},
     {"stopped_at_any_moment", stopped_at_any_moment},
     {"a_unit_is_told_late", a_unit_is_told_late},
+    {"an_archive_counts_twice", an_archive_counts_twice},
     {NULL, NULL}};
 CHECK_MAIN(tests)
