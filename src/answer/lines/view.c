@@ -35,13 +35,15 @@ static bool has_changed(struct query *q, size_t position, int rc)
         return rc == ERR_STALE || rc == -ENOENT;
     scan_places(q, &places);
     const struct index_file *file = snapshot_file(query_snapshot(q), places[position].file);
-    if (file->state != INDEX_READY ||
-        index_text_open(query_index(q), query_snapshot(q), file, &text, &fd) < 0)
+    if (file->state != INDEX_READY)
         return true;
-    bool same = index_text_check(file, fd) == 0;
-    trace_text_close(text);
-    close(fd);
-    return !same;
+    rc = index_text_open(query_index(q), query_snapshot(q), file, &text, &fd);
+    if (rc == 0) {
+        rc = index_text_check(file, fd);
+        trace_text_close(text);
+        close(fd);
+    }
+    return rc == ERR_STALE || rc == ERR_CORRUPT;
 }
 
 static int view_make(void *arg, struct item_tools *tools, size_t position, void **ret)
