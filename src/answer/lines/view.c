@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct view {
@@ -23,8 +22,9 @@ struct view {
 
 /* ---- lines of files that change -------------------------------------------------------------- */
 
-/* Returns true if the file has changed, which caused the error. ERR_CORRUPT may have other
- * causes, so the file is checked then, unless it will be indexed again anyway. */
+/* Returns true if the file has changed, which caused the error, or will be indexed again anyway,
+ * for example because its checkpoints are corrupt. ERR_CORRUPT may have other causes, so the file
+ * is checked then. */
 static bool has_changed(struct query *q, size_t position, int rc)
 {
     const struct scan_place *places;

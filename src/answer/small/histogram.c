@@ -1,6 +1,6 @@
 /* histogram.c - /histogram: the distribution of the values of a column. */
+#include "answer/stats/result.h"
 #include "dftracerd/histogram.h"
-#include "dftracerd/stats.h"
 #include "engine/group/worker.h"
 #include "engine/plan/seen.h"
 
@@ -125,29 +125,30 @@ static int find_range(struct query *q, struct histogram_job *job, struct err *er
     return rc;
 }
 
+static void set_linear_bins(const struct histogram_job *job, const uint64_t *counts)
+{
+    struct value_histogram *h = job->found;
+    double span = job->hi - job->lo;
+    double width = isinf(span) ? job->hi / job->bins - job->lo / job->bins : span / job->bins;
+
+    for (uint32_t i = 0; i < job->bins; i++) {
+        double next = i + 1 == job->bins ? job->hi : job->lo + width * (double)(i + 1);
+        if (counts[i])
+            h->bins[h->count++] = (struct stats_bin){job->lo + width * (double)i, next, counts[i]};
+    }
+}
+
 static int set_bins(const struct histogram_job *job, const struct bins *found, uint32_t size)
 {
     struct value_histogram *h = job->found;
 
-    h->bins = arena_alloc(&h->arena, (size + 1ul) * sizeof(*h->bins));
+    h->bins = arena_alloc(&h->arena, size * sizeof(*h->bins));
     if (!h->bins)
         return -ENOMEM;
-    for (uint32_t k = 0; k < size; k++) { /* the last bin of struct histogram, (0, 1), is second */
-        uint32_t i = job->bins || k == 0 ? k : k == 1 ? HISTOGRAM_BINS - 1 : k - 1;
-        struct stats_bin *bin = &h->bins[h->count];
-        double span = job->hi - job->lo;
-        double width = isinf(span) ? job->hi / job->bins - job->lo / job->bins : span / job->bins;
-        if (!found->counts[i])
-            continue;
-        bin->count = found->counts[i];
-        if (job->bins) {
-            bin->lo = job->lo + width * (double)i;
-            bin->hi = i + 1 == job->bins ? job->hi : job->lo + width * (double)(i + 1);
-        } else {
-            histogram_range(i, &bin->lo, &bin->hi);
-        }
-        h->count++;
-    }
+    if (job->bins)
+        set_linear_bins(job, found->counts);
+    else
+        h->count = stats_bins(found->counts, h->bins);
     return 0;
 }
 
