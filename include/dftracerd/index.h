@@ -489,7 +489,7 @@ struct summary_name { /* by (class, cat, name) */
     uint8_t class;
     uint32_t cat, name; /* text ids, INDEX_NO_TEXT = null */
     uint64_t count;
-    /* an X event without dur counts as 0; objects that are not events are left out */
+    /* an X event without dur counts as 0; other objects without dur are left out */
     struct moments duration;
     struct sketch *duration_sketch; /* us */
     struct histogram histogram;

@@ -1,4 +1,4 @@
-/* density.c - answers chunks from their densities (column.h), if columns begin at borders of density
+/* density.c - answers chunks from their densities (column.h), if columns begin at borders of
  * cells: one row of each tuple is read for its keys, then the tuple's cells are added up. */
 #include "answer/timeline/density.h"
 

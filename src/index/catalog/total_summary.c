@@ -37,8 +37,8 @@ static int load_summary(struct index *ix, const struct view *v, uint32_t file, s
     for (uint32_t i = 0; i < s->thread_count; i++) {
         struct summary_thread *t = &s->threads[i];
         t->file = file;
-        t->own_name = t->host_is_hash ? index_name_in_file(&v->pub, INDEX_HH, t->host)
-                                      : INDEX_NO_TEXT;
+        t->own_name =
+            t->host_is_hash ? index_name_in_file(&v->pub, INDEX_HH, t->host) : INDEX_NO_TEXT;
     }
     *ret = s;
     return 0;

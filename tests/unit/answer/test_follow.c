@@ -1,6 +1,6 @@
 /* module: answer */
-/* The lines of a followed file that cannot be read: without memory, this is not taken for a change of
- * the file, after which they would be returned. */
+/* Corrupt lines of a followed file are an error, also without memory: that is not taken for a
+ * change of the file, after which they would be withheld. */
 #include "dftracerd/follow.h"
 #include "dftracerd/view.h"
 #include "failing_malloc.h"
