@@ -1,6 +1,6 @@
 /* aggregate.h - /aggregate: one row per time bucket and key, or per group of any columns.
  *
- * Used by:   format, http; answer/processes, answer/small, answer/dlio, answer/compare.
+ * Used by:   format, http; answer/processes, answer/dlio, answer/compare.
  * Path:      aggregate_open plans, scans and orders (answer/aggregate/aggregate.c); aggregate_next
  *            returns rows as values, aggregate_table as vectors, until ERR_END.
  * Memory:    all groups, or, if memory does not suffice for them, those of one pass after another;

@@ -4,7 +4,7 @@
  * Used by:   http.
  * Path:      query_find scans the selection once and returns the position of an object: file
  *            and number in the file. query_begin_at makes an object the first one of a query,
- *            whose rows or lines then follow (rows.h, view.h).
+ *            whose row or line is then read (rows.h, view.h).
  * Memory:    none that grows with the selection.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
@@ -35,9 +35,9 @@ struct find_result {
 int query_find(struct query *q, const struct find_options *o, struct find_result *ret,
                struct err *err);
 
-/* Makes the `object`-th object of the file, counted from 0, the first one of the selection, if it
- * is selected. Call it before the first scan. Returns ERR_NOT_FOUND if the file has fewer objects.
- */
+/* Restricts the selection to the `object`-th object of the file, counted from 0, and those after it
+ * in its chunk. Call it before the first scan. Returns ERR_NOT_FOUND if the file has fewer
+ * objects. */
 int query_begin_at(struct query *q, uint32_t file, uint64_t object);
 
 #endif

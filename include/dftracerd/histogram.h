@@ -18,7 +18,7 @@ struct value_histogram {
     bool complete;
     const char *column;       /* borrowed */
     uint64_t objects, values; /* selected; those with a number in the column */
-    uint64_t outside;         /* with powers of two: numbers below 0 or beyond 2^64 */
+    uint64_t outside;         /* with powers of two: numbers below 0, or 2^64 and more */
     struct stats_bin *bins;
     size_t count;
     struct arena arena;

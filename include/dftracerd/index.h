@@ -489,7 +489,7 @@ struct summary_name { /* by (class, cat, name) */
     uint8_t class;
     uint32_t cat, name; /* text ids, INDEX_NO_TEXT = null */
     uint64_t count;
-    struct moments duration;
+    struct moments duration; /* of objects that have one */
     struct sketch *duration_sketch; /* us */
     struct histogram histogram;
 };
@@ -497,7 +497,10 @@ struct summary_thread { /* ordered by (class, host, pid, tid); host as in struct
     uint8_t class;
     bool host_is_hash;
     uint32_t host;
-    uint32_t file;    /* position in the snapshot of a file that resolves the host hash */
+    uint32_t file; /* position in the snapshot of a file that resolves the host hash */
+    /* name of the host hash in the records of its files; INDEX_NO_TEXT: they have none. Files with
+     * different names have different threads. */
+    uint32_t own_name;
     int64_t pid, tid; /* INT64_MIN = null */
     uint64_t count;
 };

@@ -4,7 +4,8 @@
  * Used by:   format, http.
  * Path:      processes_run: sums by (host, pid), then records of the index, then the tree
  *            (answer/processes/processes.h) -> struct process_list.
- * Memory:    the answer is in its arena, charged to the budget of the query until processes_free.
+ * Memory:    rows, and an arena for their texts, charged to the budget of the query until
+ *            processes_free.
  * Threads:   as query.h says: one thread at a time; inside, work is spread over query_env.pool.
  */
 #ifndef DFTRACERD_PROCESSES_H

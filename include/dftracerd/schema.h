@@ -1,6 +1,6 @@
 /* schema.h - /schema: which columns the selected objects have, and of what types and values.
  *
- * Used by:   format, http.
+ * Used by:   http; answer/small (/info).
  * Path:      schema_run reads the columns of each chunk (answer/small/schema.h) -> struct schema
  *            -> schema_type.
  * Memory:    the answer is in its arena.

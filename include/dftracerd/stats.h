@@ -1,6 +1,6 @@
 /* stats.h - /stats: counts, sums and percentiles of the selected objects and of groups of them.
  *
- * Used by:   format, http; answer/timeline, answer/lines, answer/compare.
+ * Used by:   format, http; answer/timeline, answer/lines, answer/compare, answer/small.
  * Path:      stats_run reads the summaries of the index if they suffice, else scans once -> struct
  *            stats -> format_stats.
  * Memory:    the answer is in its arena, charged to the budget of the query until stats_free.

@@ -2,8 +2,6 @@
  * percentiles. */
 #include "answer/dlio/events.h"
 
-#include <string.h>
-
 /* The histogram ends here; otherwise a few long steps would put all others into one bin. */
 static const double HISTOGRAM_PERCENTILE = 99;
 

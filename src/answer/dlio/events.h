@@ -24,8 +24,8 @@ struct dlio_events {
     size_t begin[DLIO_KINDS + 1]; /* all[begin[k]] to all[begin[k + 1]] are of kind k */
     uint32_t processes;
 };
-/* Fills in cat, name, events, invalid of the times, and other_events. Returns 0, ERR_NOT_FOUND, or
- * another error of the query. */
+/* Fills in cat, name, events, invalid of the times, and other_events. Returns 0 or an error of the
+ * query. */
 int dlio_events_read(struct query *q, struct dlio_report *r, struct err *err,
                      struct dlio_events *ret); /* vec_done(&ret->all) */
 /* Restricts a query to the names. *ret is in the arena. */

@@ -166,8 +166,7 @@ static const struct member fit_members[] = {
     MEMBER("constant", fit.constant, .help = "all samples are equal"),
     MEMBER("type", fit.best.family, .choices = types),
     IS_DRAWN(fit.best),
-    MEMBER_OBJECTS("candidates", fit.candidates, candidate_count, &candidate_type,
-                   .item = candidate),
+    MEMBER_ITEMS("candidates", candidate_count, &candidate_type, candidate),
     MEMBER_IN("histogram", histogram, &histogram_type),
 };
 static const struct object_type fit_type = {"DlioFit", MEMBERS(fit_members)};
@@ -189,7 +188,8 @@ static const struct member matched_members[] = {
     MEMBER("cat", cat),
     MEMBER("name", name),
     MEMBER("events", events),
-    MEMBER("invalid", invalid, .help = "events without a time, or with a negative duration"),
+    MEMBER("invalid", invalid,
+           .help = "events without a time or a duration, or with a negative duration"),
     MEMBER("processes", processes),
     MEMBER("samples", count, .help = "samples that are used"),
 };

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct view {
@@ -23,8 +22,9 @@ struct view {
 
 /* ---- lines of files that change -------------------------------------------------------------- */
 
-/* Returns true if the file has changed, which caused the error. ERR_CORRUPT may have other
- * causes, so the file is checked then, unless it will be indexed again anyway. */
+/* Returns true if the file has changed, which caused the error, or will be indexed again anyway,
+ * for example because its checkpoints are corrupt. ERR_CORRUPT may have other causes, so the file
+ * is checked then. */
 static bool has_changed(struct query *q, size_t position, int rc)
 {
     const struct scan_place *places;
@@ -35,13 +35,15 @@ static bool has_changed(struct query *q, size_t position, int rc)
         return rc == ERR_STALE || rc == -ENOENT;
     scan_places(q, &places);
     const struct index_file *file = snapshot_file(query_snapshot(q), places[position].file);
-    if (file->state != INDEX_READY ||
-        index_text_open(query_index(q), query_snapshot(q), file, &text, &fd) < 0)
+    if (file->state != INDEX_READY)
         return true;
-    bool same = index_text_check(file, fd) == 0;
-    trace_text_close(text);
-    close(fd);
-    return !same;
+    rc = index_text_open(query_index(q), query_snapshot(q), file, &text, &fd);
+    if (rc == 0) {
+        rc = index_text_check(file, fd);
+        trace_text_close(text);
+        close(fd);
+    }
+    return rc == ERR_STALE || rc == ERR_CORRUPT;
 }
 
 static int view_make(void *arg, struct item_tools *tools, size_t position, void **ret)

@@ -4,7 +4,7 @@
  * Path:      processes.c sums up the selected objects by (host, pid) with aggregate_open -> facts.c
  *            adds records of the index: rank, command, parent -> tree.c puts children below their
  *            parents.
- * Threads:   one. Memory: in the arena of the list.
+ * Threads:   one. Memory: that of the list.
  */
 #ifndef DFTRACERD_ANSWER_PROCESSES_PROCESSES_H
 #define DFTRACERD_ANSWER_PROCESSES_PROCESSES_H

@@ -1,7 +1,6 @@
 /* histogram.c - /histogram: the distribution of the values of a column. */
-#include "dftracerd/aggregate.h"
+#include "answer/stats/result.h"
 #include "dftracerd/histogram.h"
-#include "dftracerd/stats.h"
 #include "engine/group/worker.h"
 #include "engine/plan/seen.h"
 
@@ -34,10 +33,8 @@ static void add_value(const struct histogram_job *job, struct bins *to, double x
     double half = isinf(job->hi - job->lo) ? 0.5 : 1; /* the difference may exceed a double */
     double span = job->hi * half - job->lo * half;
     double at = span > 0 ? (x * half - job->lo * half) / span * job->bins : 0;
-    if (!(x >= job->lo && x <= job->hi))
-        to->outside++;
-    else
-        to->counts[at >= job->bins ? job->bins - 1 : (uint32_t)at]++;
+    /* x may be rounded to another double than lo and hi if the units of times differ. */
+    to->counts[at < 0 ? 0 : at >= job->bins ? job->bins - 1 : (uint32_t)at]++;
 }
 
 static void add_integers(const struct histogram_job *job, struct bins *to,
@@ -104,56 +101,54 @@ static const struct acc_kind acc_bins = {.bytes = bins_bytes, .add = bins_add, .
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Sets job->lo and job->hi to the range of all values; NAN: there are none. */
-static int find_range(struct query *q, const char *column, struct histogram_job *job,
-                      struct err *err)
+static int find_range(struct query *q, struct histogram_job *job, struct err *err)
 {
-    struct buf min = {0}, max = {0};
-    struct aggregate *a = NULL;
-    const struct value *row;
-    size_t count = 0;
+    const struct acc_spec numbers = {.kind = &acc_number, .column = job->source};
+    const struct group_set set = {.accs = &numbers, .acc_count = 1};
+    const struct grouping g = {.query = q,
+                               .budget = query_budget(q),
+                               .set_count = 1,
+                               .sets = &set,
+                               .spreads = true,
+                               .more = true};
+    struct groups *found = NULL;
+    struct quantity all = {.sample = NULL};
+    int rc = groups_scan(&g, &found, err);
 
-    buf_printf(&min, "@min=min:%s%c", column, 0);
-    buf_printf(&max, "@max=max:%s%c", column, 0);
-    const char *const aggregates[] = {min.data, max.data};
-    struct aggregate_options o = {
-        .aggregates = aggregates, .aggregate_count = 2, .limit = UINT64_MAX};
-    int rc = min.error ? min.error : max.error;
-    job->lo = job->hi = NAN;
-    rc = rc < 0 ? rc : aggregate_open(q, &o, err, &a);
-    rc = rc < 0 ? rc : aggregate_next(a, 1, err, &row, &count);
-    if (rc == 0 && count) {
-        job->lo = value_double(&row[0], NAN);
-        job->hi = value_double(&row[1], NAN);
+    if (rc == 0 && found->set[0].map.table.count > 0)
+        group_quantity(found, 0, 0, 0, &all);
+    if (all.moments.count)
+        moments_f64_merge_integers(&all.doubles, &all.moments);
+    job->lo = all.doubles.count ? all.doubles.min : NAN;
+    job->hi = all.doubles.count ? all.doubles.max : NAN;
+    groups_free(found);
+    return rc;
+}
+
+static void set_linear_bins(const struct histogram_job *job, const uint64_t *counts)
+{
+    struct value_histogram *h = job->found;
+    double span = job->hi - job->lo;
+    double width = isinf(span) ? job->hi / job->bins - job->lo / job->bins : span / job->bins;
+
+    for (uint32_t i = 0; i < job->bins; i++) {
+        double next = i + 1 == job->bins ? job->hi : job->lo + width * (double)(i + 1);
+        if (counts[i])
+            h->bins[h->count++] = (struct stats_bin){job->lo + width * (double)i, next, counts[i]};
     }
-    aggregate_close(a);
-    buf_done(&min);
-    buf_done(&max);
-    return rc == ERR_END ? 0 : rc;
 }
 
 static int set_bins(const struct histogram_job *job, const struct bins *found, uint32_t size)
 {
     struct value_histogram *h = job->found;
 
-    h->bins = arena_alloc(&h->arena, (size + 1ul) * sizeof(*h->bins));
+    h->bins = arena_alloc(&h->arena, size * sizeof(*h->bins));
     if (!h->bins)
         return -ENOMEM;
-    for (uint32_t k = 0; k < size; k++) { /* the last bin of struct histogram, (0, 1), is second */
-        uint32_t i = job->bins || k == 0 ? k : k == 1 ? HISTOGRAM_BINS - 1 : k - 1;
-        struct stats_bin *bin = &h->bins[h->count];
-        double span = job->hi - job->lo;
-        double width = isinf(span) ? job->hi / job->bins - job->lo / job->bins : span / job->bins;
-        if (!found->counts[i])
-            continue;
-        bin->count = found->counts[i];
-        if (job->bins) {
-            bin->lo = job->lo + width * (double)i;
-            bin->hi = i + 1 == job->bins ? job->hi : job->lo + width * (double)(i + 1);
-        } else {
-            histogram_range(i, &bin->lo, &bin->hi);
-        }
-        h->count++;
-    }
+    if (job->bins)
+        set_linear_bins(job, found->counts);
+    else
+        h->count = stats_bins(found->counts, h->bins);
     return 0;
 }
 
@@ -192,7 +187,7 @@ int histogram_run(struct query *q, const char *column, uint32_t bins, struct err
     int rc = h ? query_source(q, text_of(column), &job.source) : -ENOMEM;
 
     rc = rc < 0 ? rc : query_check_argument(q, job.source, "column", err);
-    rc = rc < 0 || !bins ? rc : find_range(q, column, &job, err);
+    rc = rc < 0 || !bins ? rc : find_range(q, &job, err);
     rc = rc < 0 ? rc : scan_values(q, &job, err);
     if (rc < 0) {
         histogram_free(h);

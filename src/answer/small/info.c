@@ -327,8 +327,8 @@ static const struct member members[] = {
         .help =
             "files that have vanished and will be forgotten; only with `detail`, none with `dir` "
             "or `file`"),
-    MEMBER_OBJECTS("files", files, file_count, &info_file_type, DETAILED, .item = info_file_item,
-                   .help = "the selected files; only with `detail`"),
+    MEMBER_ITEMS("files", file_count, &info_file_type, info_file_item, DETAILED,
+                 .help = "the selected files; only with `detail`"),
 };
 const struct object_type info_type = {"Info", MEMBERS(members)};
 #undef OBJECT

@@ -227,8 +227,9 @@ static const char *const types[] = {"int", "float", "string", "bool", "mixed", N
 static const struct member column_members[] = {
     MEMBER("path", path, .help = "name of the column in queries"),
     MEMBER("type", type, .choices = types,
-           .help = "of the values that were found; `float`: at least one number is not whole; "
-                   "`mixed`: values of several types, and arrays"),
+           .help =
+               "of the values that were found; `float`: at least one number is not whole, or is "
+               "written like 1.0; `mixed`: values of several types, and arrays"),
     MEMBER("rows", rows, .help = "selected objects that have a value"),
     MEMBER("distinct", distinct, .help = "number of different values: exact up to 16,384"),
     MEMBER("distinct_exact", distinct_exact, .help = "false: `distinct` is within some 3 %"),

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- hashes: equal numbers have the same hash, whatever their type --------------------------- */
+/* ---- hashes: integers of 64 bits and equal doubles have the same ----------------------------- */
 
 static uint64_t mix_hash(uint64_t x)
 {

@@ -2,7 +2,6 @@
 #include "answer/stats/measure.h"
 #include "dftracerd/stats.h"
 
-#include <errno.h>
 #include <math.h>
 
 const unsigned stats_percents[STATS_QUANTILES] = {10, 25, 50, 75, 90, 95, 99};

@@ -1,6 +1,6 @@
 /* measure.h - computes the struct measured of an answer from moments and samples.
  *
- * Used by:   answer/stats, answer/compare, answer/calltree.
+ * Used by:   answer/stats, answer/compare.
  * Path:      struct quantity (engine/group/groups.h) -> quantity_measure -> struct measured.
  * Threads:   values; one thread at a time each. Memory: none is kept.
  */

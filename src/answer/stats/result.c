@@ -24,20 +24,28 @@ void *stats_rows(struct stats *s, size_t count, size_t each, int *error)
     return rows;
 }
 
+/* The last bin of struct histogram, (0, 1), is second in the order of values. */
+size_t stats_bins(const uint64_t *counts, struct stats_bin *ret)
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
+        unsigned bin = i == 0 ? 0 : i == 1 ? HISTOGRAM_BINS - 1 : i - 1;
+        if (counts[bin] == 0)
+            continue;
+        ret[n].count = counts[bin];
+        histogram_range(bin, &ret[n].lo, &ret[n].hi);
+        n++;
+    }
+    return n;
+}
+
 int stats_set_histogram(struct stats *s, const struct histogram *h)
 {
-    /* In the order of values: the last bin of struct histogram, (0, 1), is second. */
     s->histogram = arena_alloc(&s->arena, HISTOGRAM_BINS * sizeof(*s->histogram));
     if (!s->histogram)
         return -ENOMEM;
     s->has_histogram = true;
-    for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
-        unsigned bin = i == 0 ? 0 : i == 1 ? HISTOGRAM_BINS - 1 : i - 1;
-        if (h->count[bin] == 0)
-            continue;
-        struct stats_bin *out = &s->histogram[s->histogram_count++];
-        out->count = h->count[bin];
-        histogram_range(bin, &out->lo, &out->hi);
-    }
+    s->histogram_count = stats_bins(h->count, s->histogram);
     return 0;
 }

@@ -5,7 +5,6 @@
 #include "engine/derived/names.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 bool stats_has_summary(const struct index_file *f)
 {

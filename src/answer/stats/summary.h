@@ -1,6 +1,6 @@
 /* summary.h - /stats without a scan, from summaries in the index.
  *
- * Used by:   stats.c; answer/lines (counting lines).
+ * Used by:   stats.c; answer/lines (counting lines), answer/small (/info).
  * Path:      stats_can_summarise -> stats_from_summary -> struct stats_found, as from a scan.
  * Threads:   one. Memory: as result.h says.
  */

@@ -1,12 +1,11 @@
 /* by_tuple.c - finds columns with a single value for all objects that a chunk's densities count
- * together (index.h). */
+ * together (column.h). */
 #include "engine/derived/derived.h"
 #include "engine/scan/scan.h"
 #include "engine/filter/filter.h"
 #include "answer/timeline/density.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* host, rank and trace are derived from the object's host hash, host name, pid and file. */
 static int source_tuple_set(const struct source *s)

@@ -1,10 +1,9 @@
-/* density.c - answers chunks from their densities (index.h), if columns begin at borders of density
+/* density.c - answers chunks from their densities (column.h), if columns begin at borders of
  * cells: one row of each tuple is read for its keys, then the tuple's cells are added up. */
 #include "answer/timeline/density.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- choice of chunks ------------------------------------------------------------------------ */
 

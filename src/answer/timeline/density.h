@@ -1,6 +1,6 @@
 /* density.h - chunks whose cells come from their densities, without a scan of their rows.
  *
- * Used by:   scan.c, offer.c, slices.c, work.h.
+ * Used by:   scan.c, offer.c, slices.c, work.h; timeline.c (query_tuple_set).
  * Path:      timeline_density_plan before a chunk is read -> the rows that it wants, by
  *            timeline_density_tuple and timeline_density_longest -> timeline_density_end.
  *            0, -ENOMEM, ERR_MEMORY_LIMIT, ERR_CORRUPT.
@@ -24,7 +24,7 @@ struct timeline_density {
     VEC(uint64_t) wanted;
     VEC(uint32_t) group; /* by tuple: group + 1; 0: not selected; set between row and end */
 };
-/* by_tuple.c: returns the first set of densities (index.h) in whose tuples each key has one value,
+/* by_tuple.c: returns the first set of densities (column.h) in whose tuples each key has one value,
  * and which the filter selects or excludes as a whole, except for time_range. Returns -ENOENT if
  * there is none. */
 int query_tuple_set(const struct query *q, const struct source *const *keys, unsigned count);

@@ -34,8 +34,12 @@ static int load_summary(struct index *ix, const struct view *v, uint32_t file, s
             index_file_corrupt(ix, &v->pub);
         return rc;
     }
-    for (uint32_t i = 0; i < s->thread_count; i++)
-        s->threads[i].file = file;
+    for (uint32_t i = 0; i < s->thread_count; i++) {
+        struct summary_thread *t = &s->threads[i];
+        t->file = file;
+        t->own_name =
+            t->host_is_hash ? index_name_in_file(&v->pub, INDEX_HH, t->host) : INDEX_NO_TEXT;
+    }
     *ret = s;
     return 0;
 }

@@ -129,7 +129,8 @@ struct summary_thread *summary_get_thread(struct summary *s, const struct summar
 
     for (struct hash_match m = hash_index_find(&f->thread_index, hash);
          hash_index_next(&f->thread_index, &m);)
-        if (summary_same_thread(&s->threads[m.position], key))
+        if (summary_same_thread(&s->threads[m.position], key) &&
+            s->threads[m.position].own_name == key->own_name)
             return &s->threads[m.position];
     if (vec_push(&f->threads, *key) < 0)
         return NULL;

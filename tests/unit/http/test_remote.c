@@ -24,6 +24,7 @@ static const char *const requests[] = {
     "/event-count?within=dur%3E90",
     "/view?within=dur%3E95&within_scope=all&count_only=true",
     "/histogram?column=dur&bins=9",
+    "/histogram?column=dur&scale=linear&bins=9",
     "/histogram?column=args.half",
     "/processes",
     "/aggregate?group_by=no_such_column",
