@@ -6,7 +6,7 @@
  * Threads:   query_source*: the query's thread. The rest: the thread of the worker.
  * Errors:    scan_* and batch_* return none: the worker keeps the first error, all columns are null
  *            from then on, and the scan ends with the batch. Errors are -ENOMEM, ERR_CORRUPT,
- *            ERR_MEMORY_LIMIT, ERR_PATTERN_LIMIT.
+ *            ERR_PATTERN_LIMIT and those of the budget.
  * Lifetime:  arrays are borrowed until the next batch, texts of values until the chunk ends.
  */
 #ifndef DFTRACERD_ENGINE_DERIVED_COLUMNS_H
@@ -17,8 +17,9 @@
 /* ---- columns of a query: stored or derived --------------------------------------------------- */
 
 /* Paths as in the DSL: name cat pid tid ts te dur ph id type hhash fhash shash args.x.y, file host
- * cmd exec size rank trace, any other bare name = args.<name>; also "@class", "@gap", "@len",
- * "@repaired". dur of an X event without one is 0; te of an object without dur is its ts. */
+ * cmd exec size bytes rank trace; any other bare name = the field of this name, or in objects
+ * without it args.<name>; also "@class", "@gap", "@len", "@repaired". dur of an X event without one
+ * is 0; te of an object without dur is its ts. */
 struct source;
 /* Sets *ret to the source of a path, borrowed from the query; equal paths have the same source.
  * Must not be called while a scan runs. Returns 0 or -ENOMEM. */
