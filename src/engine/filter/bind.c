@@ -12,10 +12,9 @@
 #include <string.h>
 
 /* none: no row passes; else all: every row does. */
-static enum tri test_decide(struct test_state *s, bool none, bool all)
+static void test_decide(struct test_state *s, bool none, bool all)
 {
     s->tri = none ? TRI_NONE : all ? TRI_ALL : TRI_SOME;
-    return s->tri;
 }
 
 /* ---- integers and times ---------------------------------------------------------------------- */
@@ -29,10 +28,6 @@ static bool literal_cut(const struct binding *b, const struct literal *l, struct
     }
     if (l->type == LITERAL_NUMBER) {
         *ret = number_cut(&l->number);
-        if (b->shape == SHAPE_TIME && b->nano) { /* a plain number against a time is microseconds */
-            ret->floor *= 1000;
-            ret->more = false;
-        }
         return true;
     }
     if (l->type != LITERAL_TIME)
@@ -202,9 +197,9 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
         return -ENOMEM;
     memset(table, 0, (b->entries / 32 + 1) * sizeof(*table));
     for (uint32_t code = 0; occurs && !w->error && code < b->entries; code++) {
-        if ((code & 4095) == 4095 && budget_check(w->query->budget) < 0)
-            return budget_check(w->query->budget);
-        int result = test_code(w, s, t, b, code);
+        bool checks = code % ENTRIES_CHECKED == ENTRIES_CHECKED - 1;
+        int result = checks ? budget_check(w->query->budget) : 0;
+        result = result < 0 ? result : test_code(w, s, t, b, code);
         if (result < 0)
             return result;
         if (!result)

@@ -78,8 +78,6 @@ static struct text key_of(const struct format_table *t, size_t i)
 
 static void json_row(struct format_table *t, const struct value *values, struct buf *out)
 {
-    if (t->count == 0)
-        buf_putc(out, '{');
     for (size_t i = 0; i < t->count; i++) {
         struct text key = key_of(t, i);
         char *to = buf_reserve(out, key.len + VALUE_NUMBER_BYTES);
