@@ -9,7 +9,7 @@
 #include "engine/derived/batch.h"
 #include "engine/derived/derived.h"
 
-/* ---- kinds of columns, each in the file of its name ------------------------------------------ */
+/* ---- kinds of columns, in the files of their names; host, file, cmd and exec in hashed.c ----- */
 
 extern const struct column_kind derived_column, derived_dur, derived_te, derived_bytes,
     derived_host, derived_file, derived_cmd, derived_exec, derived_rank, derived_trace,

@@ -31,7 +31,7 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
 /* Sets *ret to a new source with the values of `s` that groups by fewer keys: all keys that are not
  * in `kept` (one key each, after group_table_place; borrowed while the query scans) become
  * QUERY_KEY_OTHERS. kept NULL: the key of a number is that of query_key_bin; other values become
- * QUERY_KEY_OTHERS. Null stays null. Only batch_keys and batch_codes accept the source. Must not
+ * QUERY_KEY_OTHERS. Null stays null. Only functions for keys and codes accept the source. Must not
  * be called while a scan runs. */
 struct group_table;
 int query_source_folded(struct query *q, const struct source *s, const struct group_table *kept,
