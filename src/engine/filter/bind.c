@@ -132,7 +132,8 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
-/* Tests a text with a global id once, and keeps the result. Returns 1, 0 or an error. */
+/* Tests a text with a global id once, and keeps the result, if there is memory for the results of
+ * all texts. Returns 1, 0 or an error. */
 static int test_text_once(struct scan_worker *w, struct test_state *s, const struct test *t,
                           const struct column_entry *e)
 {
@@ -140,8 +141,10 @@ static int test_text_once(struct scan_worker *w, struct test_state *s, const str
         return test_entry(t, e);
     if (e->text_id >= s->seen.count) {
         size_t texts = index_text_count(w->query->env.index);
-        if (vec_extend(&s->seen, (texts > e->text_id ? texts : e->text_id) + 1) < 0)
-            return -ENOMEM;
+        s->seen.budget = w->query->budget;
+        int rc = vec_extend(&s->seen, (texts > e->text_id ? texts : e->text_id) + 1);
+        if (rc < 0)
+            return rc == ERR_MEMORY_LIMIT ? test_entry(t, e) : rc;
     }
     uint8_t *seen = &s->seen.at[e->text_id];
     if (*seen == 0) {
