@@ -117,7 +117,8 @@ int format_document(const struct object_type *type, const void *object, bool pre
 /* ---- flat rows ------------------------------------------------------------------------------- */
 
 /* JSON: {"rows":[ ... ]}\n ; NDJSON: an object for each row; CSV: RFC 4180 with header; TEXT:
- * aligned columns, whose widths are found from the first 1,000 rows at most. */
+ * aligned columns, whose widths are found from the first 1,000 rows or 8 MiB, and are 256 at
+ * most. */
 struct format_table;
 int format_table_new(enum format f, const char *const *columns, size_t count,
                      struct format_table **ret);
