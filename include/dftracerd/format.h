@@ -116,8 +116,9 @@ int format_document(const struct object_type *type, const void *object, bool pre
 
 /* ---- flat rows ------------------------------------------------------------------------------- */
 
-/* JSON: {"rows":[ ... ]<members of `tail`>}\n ; NDJSON: an object for each row; CSV: RFC 4180 with
- * header; TEXT: aligned columns, whose widths are found from the first 1,000 rows at most. */
+/* JSON: {"rows":[ ... ]}\n ; NDJSON: an object for each row; CSV: RFC 4180 with header; TEXT:
+ * aligned columns, whose widths are found from the first 1,000 rows or 8 MiB, and are 256 at
+ * most. */
 struct format_table;
 int format_table_new(enum format f, const char *const *columns, size_t count,
                      struct format_table **ret);
@@ -144,7 +145,7 @@ struct format_rows;
 int format_rows_new(enum format f, const char *const *columns, size_t count,
                     struct format_rows **ret);
 const struct rows_writer *format_rows_writer(const struct format_rows *f);
-/* as rows_next */
+/* as rows_next_text */
 int format_rows_next(struct format_rows *f, struct rows *rows, struct err *err, struct buf *out,
                      size_t *ret_count);
 void format_rows_end(struct format_rows *f, struct buf *out);
@@ -217,7 +218,7 @@ struct format_processes;
 /* *new*; borrows its arguments. Returns 0, ERR_FORMAT or -ENOMEM. */
 int format_processes_new(const struct process_list *l, const struct format_processes_options *o,
                          struct format_processes **ret);
-/* Returns 0 if there is more, or ERR_END. */
+/* Returns 0 if there is more, ERR_END, or out->error. */
 int format_processes_next(struct format_processes *f, struct buf *out);
 void format_processes_free(struct format_processes *f);
 

@@ -52,7 +52,7 @@ struct member {
     /* Left out instead of null: if `when` is false; without `when`, if there is no value or the
      * list is empty. */
     bool optional;
-    bool nullable; /* for the schema: a double, time or string that may be null */
+    bool nullable; /* for the schema: a double, time, string or object that may be null */
     bool root;     /* a MEMBER_LIST whose items nest: only the outermost item, not as a list */
     bool bare;     /* a MEMBER_LIST of one item is written as the item */
     enum member_kind kind;

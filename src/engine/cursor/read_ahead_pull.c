@@ -135,7 +135,7 @@ void read_ahead_end_run(struct read_ahead *a, const struct pull_run *run)
 
     for (unsigned i = run->received; i < run->count; i++) {
         struct slot *slot = &a->slot[run->items[i].number % a->slots];
-        if (failed || (needs_chunks && i == run->received))
+        if (failed || a->ranks[run->rank] == RANK_FAILED || (needs_chunks && i == run->received))
             slot_queue(a, slot);
         else
             slot_make_remote(a, slot);

@@ -15,8 +15,8 @@ struct starts {
      * requested */
     __int128 *first;
 };
-/* times: false if only the counts are needed; ret->first is then ITEM_KEY_MAX everywhere. Returns
- * 0, -ENOMEM or an error of a scan. */
+/* times: false if only the counts are needed; ret->first is then NULL. Returns 0, -ENOMEM or an
+ * error of a scan. */
 int starts_find(struct query *q, bool times, struct err *err, struct starts *ret);
 
 #endif

@@ -9,7 +9,7 @@
 #include "engine/derived/batch.h"
 #include "engine/derived/derived.h"
 
-/* ---- kinds of columns, each in the file of its name ------------------------------------------ */
+/* ---- kinds of columns, in the files of their names; host, file, cmd and exec in hashed.c ----- */
 
 extern const struct column_kind derived_column, derived_te, derived_bytes, derived_host,
     derived_file, derived_cmd, derived_exec, derived_rank, derived_trace, derived_bucket;
@@ -56,9 +56,10 @@ int bind_whole(struct binding *b, int64_t min, int64_t max);
 
 /* ---- other.c and merged.c -------------------------------------------------------------------- */
 
-/* Binds to the values of a path in the column "@other". */
+/* Binds to the values of a path in the column "@other", or in rows where it is null to those of
+ * `second`, if that is not empty. */
 int bind_other(struct scan_worker *w, struct binding *b, const struct column *other,
-               struct text path);
+               struct text path, struct text second);
 /* Binds to the values of the first part, or if they are null, of the second (may be NULL). Rows
  * whose bit is set in `without` (may be NULL) are null. */
 int bind_merged(struct scan_worker *w, struct binding *b, struct binding *first,

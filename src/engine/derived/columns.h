@@ -6,7 +6,7 @@
  * Threads:   query_source*: the query's thread. The rest: the thread of the worker.
  * Errors:    scan_* and batch_* return none: the worker keeps the first error, all columns are null
  *            from then on, and the scan ends with the batch. Errors are -ENOMEM, ERR_CORRUPT,
- *            ERR_MEMORY_LIMIT, ERR_PATTERN_LIMIT.
+ *            ERR_PATTERN_LIMIT and those of the budget.
  * Lifetime:  arrays are borrowed until the next batch, texts of values until the chunk ends.
  */
 #ifndef DFTRACERD_ENGINE_DERIVED_COLUMNS_H
@@ -17,8 +17,9 @@
 /* ---- columns of a query: stored or derived --------------------------------------------------- */
 
 /* Paths as in the DSL: name cat pid tid ts te dur ph id type hhash fhash shash args.x.y, file host
- * cmd exec size rank trace, any other bare name = args.<name>; also "@class", "@gap", "@len",
- * "@repaired". dur of an X event without one is 0; te of an object without dur is its ts. */
+ * cmd exec size bytes rank trace; any other bare name = the field of this name, or in objects
+ * without it args.<name>; also "@class", "@gap", "@len", "@repaired". dur of an X event without one
+ * is 0; te of an object without dur is its ts. */
 struct source;
 /* Sets *ret to the source of a path, borrowed from the query; equal paths have the same source.
  * Must not be called while a scan runs. Returns 0 or -ENOMEM. */
@@ -30,7 +31,7 @@ int query_source_bucket(struct query *q, __int128 interval_ns, __int128 origin_n
 /* Sets *ret to a new source with the values of `s` that groups by fewer keys: all keys that are not
  * in `kept` (one key each, after group_table_place; borrowed while the query scans) become
  * QUERY_KEY_OTHERS. kept NULL: the key of a number is that of query_key_bin; other values become
- * QUERY_KEY_OTHERS. Null stays null. Only batch_keys and batch_codes accept the source. Must not
+ * QUERY_KEY_OTHERS. Null stays null. Only functions for keys and codes accept the source. Must not
  * be called while a scan runs. */
 struct group_table;
 int query_source_folded(struct query *q, const struct source *s, const struct group_table *kept,

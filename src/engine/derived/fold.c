@@ -30,8 +30,7 @@ static int bin_of_time(int64_t value, bool nano)
     return bin_of_integer(nano && value >= 0 ? value / 1000 : value);
 }
 
-/* For integers and other numbers beyond 64 bits. The digits of an integer are more precise than a
- * double. */
+/* For integers beyond 64 bits, whose digits are more precise than a double. */
 static bool bin_of_text(struct text t, int *ret)
 {
     unsigned __int128 value = 0;

@@ -6,20 +6,28 @@
 
 enum { ENTRIES, REMAP }; /* in binding.own */
 
-/* Finds the value of a member. Returns false if there is none, or it is null. */
-static bool find_member(struct members *m, struct text path, struct column_entry *ret)
+/* Finds the value of a member, or of the second one. Returns false if both are missing or null. */
+static bool find_member(struct members *m, struct text path, struct text second,
+                        struct column_entry *ret)
 {
+    struct column_entry first;
     struct text name, value;
+    bool found = false;
 
-    while (members_next(m, &name, &value))
-        if (text_eq(name, path))
-            return members_entry(m, value, ret);
-    return false;
+    while (members_next(m, &name, &value)) {
+        if (text_eq(name, path) && members_entry(m, value, &first)) {
+            *ret = first;
+            return true;
+        }
+        if (second.len > 0 && text_eq(name, second))
+            found = members_entry(m, value, ret);
+    }
+    return found;
 }
 
 /* Decoded texts are in the arena of the bound source until it is bound to the next chunk. */
 int bind_other(struct scan_worker *w, struct binding *b, const struct column *other,
-               struct text path)
+               struct text path, struct text second)
 {
     uint32_t *remap =
         scratch_reserve(&b->own[REMAP], ((size_t)other->entries + 1) * sizeof(*remap));
@@ -36,7 +44,7 @@ int bind_other(struct scan_worker *w, struct binding *b, const struct column *ot
         if (rc < 0)
             return rc;
         struct members j = {e.text.ptr, e.text.ptr + e.text.len, &b->arena};
-        bool has = e.type == TRACE_TEXT && find_member(&j, path, &entries[found]);
+        bool has = e.type == TRACE_TEXT && find_member(&j, path, second, &entries[found]);
         if (b->arena.error)
             return b->arena.error;
         remap[i] = has ? found : UINT32_MAX;

@@ -61,7 +61,7 @@ static void add_parts(struct query *q, struct source *s)
     }
     if (s->kind == &derived_column && s->info.other.len > 0) {
         s->part[0] = source_stored(q, s->info.column);
-        s->part[1] = source_stored(q, s->info.other);
+        s->part[1] = source_of(q, s->info.other);
     }
 }
 

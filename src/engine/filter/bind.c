@@ -12,10 +12,9 @@
 #include <string.h>
 
 /* none: no row passes; else all: every row does. */
-static enum tri test_decide(struct test_state *s, bool none, bool all)
+static void test_decide(struct test_state *s, bool none, bool all)
 {
     s->tri = none ? TRI_NONE : all ? TRI_ALL : TRI_SOME;
-    return s->tri;
 }
 
 /* ---- integers and times ---------------------------------------------------------------------- */
@@ -29,10 +28,6 @@ static bool literal_cut(const struct binding *b, const struct literal *l, struct
     }
     if (l->type == LITERAL_NUMBER) {
         *ret = number_cut(&l->number);
-        if (b->shape == SHAPE_TIME && b->nano) { /* a plain number against a time is microseconds */
-            ret->floor *= 1000;
-            ret->more = false;
-        }
         return true;
     }
     if (l->type != LITERAL_TIME)
@@ -137,7 +132,8 @@ static int bind_doubles(struct test_state *s, const struct test *t, const struct
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
-/* Tests a text with a global id once, and keeps the result. Returns 1, 0 or an error. */
+/* Tests a text with a global id once, and keeps the result, if there is memory for the results of
+ * all texts. Returns 1, 0 or an error. */
 static int test_text_once(struct scan_worker *w, struct test_state *s, const struct test *t,
                           const struct column_entry *e)
 {
@@ -145,8 +141,10 @@ static int test_text_once(struct scan_worker *w, struct test_state *s, const str
         return test_entry(t, e);
     if (e->text_id >= s->seen.count) {
         size_t texts = index_text_count(w->query->env.index);
-        if (vec_extend(&s->seen, (texts > e->text_id ? texts : e->text_id) + 1) < 0)
-            return -ENOMEM;
+        s->seen.budget = w->query->budget;
+        int rc = vec_extend(&s->seen, (texts > e->text_id ? texts : e->text_id) + 1);
+        if (rc < 0)
+            return rc == ERR_MEMORY_LIMIT ? test_entry(t, e) : rc;
     }
     uint8_t *seen = &s->seen.at[e->text_id];
     if (*seen == 0) {
@@ -202,9 +200,9 @@ static int bind_codes(struct scan_worker *w, struct test_state *s, const struct 
         return -ENOMEM;
     memset(table, 0, (b->entries / 32 + 1) * sizeof(*table));
     for (uint32_t code = 0; occurs && !w->error && code < b->entries; code++) {
-        if ((code & 4095) == 4095 && budget_check(w->query->budget) < 0)
-            return budget_check(w->query->budget);
-        int result = test_code(w, s, t, b, code);
+        bool checks = code % ENTRIES_CHECKED == ENTRIES_CHECKED - 1;
+        int result = checks ? budget_check(w->query->budget) : 0;
+        result = result < 0 ? result : test_code(w, s, t, b, code);
         if (result < 0)
             return result;
         if (!result)

@@ -40,7 +40,7 @@ struct test_state {
     enum tri known;               /* the result that is ignored if pruning is disabled */
     const struct test_mode *mode; /* the method to find rows */
     bool inverted;
-    size_t count;          /* of ranges, ascending, at least 1 */
+    size_t count;          /* of ranges, at least 1; those of integers ascend. 0 for codes */
     struct scratch ranges; /* struct range or range_f64 */
     struct scratch table;  /* bitmap over codes */
     uint32_t only_code;    /* the only code that passes; UINT32_MAX: there are more */

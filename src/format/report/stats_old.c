@@ -99,7 +99,7 @@ static const struct member measured_members[] = {
 static const struct object_type measured_type = {NULL, MEMBERS(measured_members)};
 #undef OBJECT
 
-/* Returns the key of a group: its values joined by "|", but "pid:tid" before a tid. */
+/* Returns the key of a group: its values joined by "|", before a tid by ":". */
 static const char *group_key(const struct stats *s, const struct stats_group *g, struct buf *key)
 {
     buf_clear(key);

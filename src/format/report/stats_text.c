@@ -147,7 +147,7 @@ static void group_name(const struct stats *s, const struct stats_group *g, int c
     bool first = true;
 
     for (size_t k = 0; k < s->group_by_count; k++) {
-        if ((int)k == cat && s->group_by_count > 1)
+        if ((int)k == cat)
             continue;
         if (!first)
             buf_putc(name, '|');

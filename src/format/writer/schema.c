@@ -114,7 +114,7 @@ static void put_item_schema(struct jw *j, const struct member *m)
         return;
     }
     jw_begin(j, '{');
-    put_value_schema(j, m, m->kind == MEMBER_VALUE || (m->kind == MEMBER_DOUBLE && m->nullable));
+    put_value_schema(j, m, m->kind == MEMBER_VALUE);
     jw_end(j, '}');
 }
 
@@ -126,7 +126,7 @@ static void put_list_schema(struct jw *j, const struct member *m)
         put_item_schema(j, m);
         jw_begin(j, '{');
     }
-    put_type(j, "array", m->nullable);
+    put_type(j, "array", false);
     jw_key(j, "items");
     put_item_schema(j, m);
     if (m->bare) {

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MEASURED = 1000 }; /* the widths of a text table fit this number of rows */
+/* The widths of a text table fit the first rows, up to this number, or this many bytes of cells.
+ * Longer cells move the rest of their line. */
+enum { ROWS_MEASURED = 1000, BYTES_MEASURED = 8 << 20, WIDTH_MAX = 256 };
 
 struct format_table {
     enum format format;
@@ -78,8 +80,6 @@ static struct text key_of(const struct format_table *t, size_t i)
 
 static void json_row(struct format_table *t, const struct value *values, struct buf *out)
 {
-    if (t->count == 0)
-        buf_putc(out, '{');
     for (size_t i = 0; i < t->count; i++) {
         struct text key = key_of(t, i);
         char *to = buf_reserve(out, key.len + VALUE_NUMBER_BYTES);
@@ -132,13 +132,14 @@ static void text_row(struct format_table *t, const struct value *values, struct 
             continue;
         }
         size_t width = text_width(cell);
+        width = width < WIDTH_MAX ? width : WIDTH_MAX;
         t->widths[i] = width > t->widths[i] ? width : t->widths[i];
         t->cell_end[at] = (uint32_t)t->cells.len;
         t->cell_right[at] = value_is_number(&values[i]);
     }
     if (t->measured)
         buf_clear(&t->cells);
-    else if (++t->collected == ROWS_MEASURED || t->cells.len > UINT32_MAX / 2)
+    else if (++t->collected == ROWS_MEASURED || t->cells.len > BYTES_MEASURED)
         put_collected(t, out);
 }
 

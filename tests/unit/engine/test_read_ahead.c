@@ -3,6 +3,7 @@
  * kept of it when memory is short, when the client is away, or when it does not come back. */
 #include "query_store.h"
 #include "engine/cursor/read_ahead.h"
+#include "engine/cursor/read_ahead_ring.h"
 
 enum { ITEMS = 200 };
 
@@ -158,9 +159,29 @@ static void short_of_memory(void)
     store_end(&s);
 }
 
+/* A run that ends after another one of the same rank has failed, with the first of two items. */
+static void failed_rank(void)
+{
+    enum rank_state states[] = {RANK_NEW, RANK_FAILED};
+    struct slot slots[] = {{.state = SLOT_RUNNING, .number = 0, .rank = 1},
+                           {.state = SLOT_RUNNING, .number = 1, .rank = 1}};
+    struct read_ahead a = {.slot = slots, .slots = 2, .filled = 2, .ranks = states};
+    struct pull_run run = {
+        .items = {{.number = 0}, {.number = 1}}, .count = 2, .rank = 1, .received = 1};
+
+    pthread_cond_init(&a.done, NULL);
+    read_ahead_end_run(&a, &run);
+    CHECK_INT(slots[0].state, SLOT_DONE);
+    CHECK_INT(slots[1].state, SLOT_QUEUED); /* this process makes it */
+    CHECK_INT(a.queued, 1);
+    CHECK_INT(a.remote, 0);
+    pthread_cond_destroy(&a.done);
+}
+
 static const struct check_test tests[] = {{"in_order", in_order},
                                           {"client_rests", client_rests},
                                           {"client_vanishes", client_vanishes},
                                           {"short_of_memory", short_of_memory},
+                                          {"failed_rank", failed_rank},
                                           {NULL, NULL}};
 CHECK_MAIN(tests)

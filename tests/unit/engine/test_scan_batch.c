@@ -306,10 +306,42 @@ static void stops(void)
     CHECK_INT(atomic_load(&budget.memory_used), 0);
 }
 
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+static int count_rows(void *rows, struct scan_batch *b)
+{
+    *(uint32_t *)rows += b->count;
+    return 0;
+}
+
+/* What is kept of the texts that a pattern was tested with is charged. Without memory for it, the
+ * same rows are found. */
+static void memory_of_patterns(void)
+{
+    uint32_t rows[2] = {0, 0};
+
+    for (int limited = 0; limited <= 1; limited++) {
+        struct budget budget = {0};
+        struct query *q = open_query("name like 'op%1'", &budget);
+        struct scan_worker *w;
+        size_t before = atomic_load(&budget.memory_used);
+        budget.memory_limit = limited ? before + 1 : 0;
+        CHECK_INT(scan_worker_new(q, &w), 0);
+        CHECK_INT(scan_chunk(w, 0, count_rows, &rows[limited]), 0);
+        CHECK((atomic_load(&budget.memory_used) > before) == !limited);
+        scan_worker_free(w);
+        query_close(q);
+        CHECK_INT(atomic_load(&budget.memory_used), 0);
+    }
+    CHECK(rows[0] > 0);
+    CHECK_INT(rows[1], rows[0]);
+}
+
 static const struct check_test tests[] = {
     {"columns", columns}, {"columns_of_few_rows", columns_of_few_rows},
     {"buckets", buckets}, {"scans", scans},
-    {"stops", stops},     {NULL, NULL},
+    {"stops", stops},     {"memory_of_patterns", memory_of_patterns},
+    {NULL, NULL},
 };
 
 STORE_MAIN(tests, &store, make_store)

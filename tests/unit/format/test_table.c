@@ -3,6 +3,8 @@
 #include "check.h"
 #include "dftracerd/format.h"
 
+#include <stdlib.h>
+
 static const char *const columns[] = {"name", "dur", "x,y"};
 
 static struct value text(const char *s)
@@ -114,6 +116,34 @@ static void long_tables(void)
     buf_done(&out);
 }
 
+/* A text of 1 MiB: other rows are not padded to its width, and rows are not collected for long. */
+static void long_texts(void)
+{
+    static const char *const two[] = {"text", "n"};
+    enum { LONG = 1 << 20 };
+    char *text = malloc(LONG);
+    struct value row[] = {{.type = VALUE_TEXT, .text = {text, LONG}}, integer(1)};
+    struct format_table *t;
+    struct buf out = {0};
+
+    CHECK_STOP(text && format_table_new(FORMAT_TEXT, two, 2, &t) == 0);
+    memset(text, 'x', LONG);
+    format_table_row(t, row, &out);
+    row[0].text.len = 1;
+    for (int i = 0; i < 100; i++)
+        format_table_row(t, row, &out);
+    CHECK_INT(out.len, 0);
+    row[0].text.len = LONG;
+    for (int i = 0; i < 20; i++)
+        format_table_row(t, row, &out);
+    CHECK(out.len > 20 * LONG && out.len < 22 * LONG);
+    format_table_end(t, &out);
+    CHECK(out.len < 22 * LONG);
+    format_table_free(t);
+    buf_done(&out);
+    free(text);
+}
+
 static void no_such_form(void)
 {
     struct format_table *t;
@@ -127,6 +157,7 @@ static const struct check_test tests[] = {
     {"csv", csv},
     {"aligned", aligned},
     {"long_tables", long_tables},
+    {"long_texts", long_texts},
     {"no_such_form", no_such_form},
     {NULL, NULL},
 };
