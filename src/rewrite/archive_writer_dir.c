@@ -40,6 +40,12 @@ static int set_failed(struct err *err, const char *what, const char *name, int n
     return err_set(err, -number, "cannot %s %s: %s", what, name, strerror(number));
 }
 
+static int refuse_existing(struct err *err, const char *path)
+{
+    return err_set_param(err, -EEXIST, "output",
+                         "%s already exists; force=true replaces files in it", path);
+}
+
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Checks that the target does not exist, or with `force` is a directory. */
@@ -56,8 +62,7 @@ static int check_target(const struct dir_archive_writer *d, struct err *err)
     if (rc < 0)
         return rc == -ENOENT ? 0 : set_failed(err, "access", d->path, -rc);
     if (!d->force)
-        return err_set_param(err, -EEXIST, "output",
-                             "%s already exists; force=true replaces files in it", d->path);
+        return refuse_existing(err, d->path);
     return S_ISDIR(st.st_mode)
                ? 0
                : err_set_param(err, -ENOTDIR, "output", "%s is not a directory", d->path);
@@ -217,6 +222,8 @@ static int move_made(const struct dir_archive_writer *d, struct err *err)
     int rc = rename_new(d, parent, last);
     if (rc == -EEXIST && d->force)
         rc = replace_all(d, parent, last, err);
+    else if (rc == -EEXIST) /* created meanwhile */
+        refuse_existing(err, d->path);
     else if (rc < 0)
         set_failed(err, "create", d->path, -rc);
     if (rc == 0)

@@ -510,6 +510,23 @@ static void a_directory_is_there_at_once_or_not_at_all(void)
     end();
 }
 
+/* Somebody else creates it after the check at the begin. */
+static void an_output_that_appears_meanwhile_is_left_alone(void)
+{
+    struct archive_writer *o = NULL;
+    struct err err = {0};
+    if (!begin() || !CHECK_INT(archive_writer_dir_new(folder, "out", false, &err, &o), 0))
+        return;
+    CHECK_INT(add(o, "a", "1", &err), 0);
+    CHECK_INT(shell("mkdir out && echo 2 >out/a"), 0);
+    CHECK_INT(archive_writer_end(o, NULL, &err), -EEXIST);
+    CHECK_STR(err.param, "output");
+    err_done(&err);
+    archive_writer_free(o);
+    CHECK_INT(shell("test $(cat out/a) = 2 && test \"$(ls -A)\" = out"), 0);
+    end();
+}
+
 static void it_stays_below_the_output_directory(void)
 {
     static const char *const bad[] = {"..", "../x", "a/../../x", "/tmp/x", "",
@@ -650,6 +667,8 @@ static const struct check_test tests[] = {
     {"the_disk_budget_is_kept", the_disk_budget_is_kept},
     {"bad_names_are_refused", bad_names_are_refused},
     {"a_directory_is_there_at_once_or_not_at_all", a_directory_is_there_at_once_or_not_at_all},
+    {"an_output_that_appears_meanwhile_is_left_alone",
+     an_output_that_appears_meanwhile_is_left_alone},
     {"it_stays_below_the_output_directory", it_stays_below_the_output_directory},
     {"what_dead_runs_left_is_removed", what_dead_runs_left_is_removed},
     {"a_full_disk_leaves_nothing", a_full_disk_leaves_nothing},
