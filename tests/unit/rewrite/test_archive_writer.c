@@ -606,6 +606,51 @@ static void a_full_disk_leaves_nothing(void)
     end();
 }
 
+/* Makes a directory while `more` further descriptors can be opened; `at_end`: when it is ended. */
+static int make_dir_with(int more, bool at_end)
+{
+    enum { LIMIT = 64 };
+    struct archive_writer *o = NULL;
+    struct err err = {0};
+    struct rlimit old;
+    int used[LIMIT], count = 0, rc = 0;
+    if (at_end)
+        rc = archive_writer_dir_new(folder, "new/out", false, &err, &o);
+    if (at_end && rc == 0)
+        rc = add(o, "deep/er/file", "1", &err);
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &old), 0);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &(struct rlimit){LIMIT, old.rlim_max}), 0);
+    for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;)
+        used[count++] = fd;
+    while (more-- && count)
+        close(used[--count]);
+    if (at_end && rc == 0)
+        rc = archive_writer_end(o, NULL, &err);
+    else if (rc == 0)
+        rc = archive_writer_dir_new(folder, "new/out", false, &err, &o);
+    archive_writer_free(o);
+    while (count)
+        close(used[--count]);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &old), 0);
+    err_done(&err);
+    return rc;
+}
+
+static void without_descriptors_nothing_is_left(void)
+{
+    for (int at_end = 0; at_end < 2; at_end++) {
+        int rc = -EMFILE;
+        for (int more = 0; rc < 0 && more < 20 && begin(); more++) {
+            rc = make_dir_with(more, at_end);
+            CHECK(rc == 0 || rc == -EMFILE);
+            bool made = rc == 0 && at_end;
+            CHECK_INT(shell(made ? "test \"$(ls -A)\" = new" : "test -z \"$(ls -A)\""), 0);
+            end();
+        }
+        CHECK_INT(rc, 0);
+    }
+}
+
 static atomic_int at_work, most_at_work;
 
 static void look(void *arg, struct text text)
@@ -672,6 +717,7 @@ static const struct check_test tests[] = {
     {"it_stays_below_the_output_directory", it_stays_below_the_output_directory},
     {"what_dead_runs_left_is_removed", what_dead_runs_left_is_removed},
     {"a_full_disk_leaves_nothing", a_full_disk_leaves_nothing},
+    {"without_descriptors_nothing_is_left", without_descriptors_nothing_is_left},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
