@@ -110,8 +110,8 @@ struct http_site {
 int http_add_site(struct http *h, const struct http_site *site, struct err *err);
 /* Ends the site of an index. The first site can be ended, too, which removes its Unix socket.
  * Running requests have `drain_ms`, as with http_stop. Returns 0 if the index is not used any more
- * and may be closed, or -EBUSY if it is used and stays open. The site's number is not reused. Call
- * it from the same thread as http_add_site. */
+ * and may be closed, or -EBUSY if it is used and stays open: the call may be repeated. The site's
+ * number is not reused. Call it from the same thread as http_add_site. */
 int http_end_site(struct http *h, const struct index *index, int drain_ms, int grace_ms);
 /* Returns the listening addresses as URLs, such as "http://127.0.0.1:8080/", borrowed. */
 size_t http_urls(const struct http *h, const char *const **ret);

@@ -31,7 +31,7 @@ struct daemon_site {
     pthread_t watcher;
     bool watching;
     atomic_bool stop;
-    bool ended; /* its index must not be used any more; guarded by daemon.site_lock */
+    bool ended; /* its index is being closed, or NULL; guarded by daemon.site_lock */
     uint64_t rescan_ms;
     /* Last logged values; used by the main thread. */
     int store_error;

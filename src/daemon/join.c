@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,18 +167,17 @@ bool join_running(const struct join *j, const struct join_request *request)
 
 bool join_end(const struct rendezvous *m, const char *index_path)
 {
-    char *pattern = rendezvous_path(m, "*.join");
     struct buf out = {0};
     bool ended = false;
-    glob_t found = {0};
+    glob_t found;
+    if (!m->list || rendezvous_glob(m, ".join", &found) != 0)
+        return false;
     put_text(&out, "end");
     put_text(&out, index_path);
-    if (pattern && glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc && !ended; i++)
-            ended = send_request(found.gl_pathv[i], &out, NULL);
+    for (size_t i = 0; i < found.gl_pathc && !ended; i++)
+        ended = send_request(found.gl_pathv[i], &out, NULL);
     globfree(&found);
     buf_done(&out);
-    free(pattern);
     return ended;
 }
 

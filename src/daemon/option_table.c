@@ -331,13 +331,13 @@ static const char *set_number(struct options *o, const struct option_spec *s, co
     return NULL;
 }
 
-static const char *set_flag(struct options *o, const struct option_spec *s, const char *value)
+bool option_read_flag(const char *value, bool *ret)
 {
     static const char *const words[] = {"no", "false", "off", "0", "yes", "true", "on", "1"};
     for (size_t i = 0; i < 8; i++)
         if (strcmp(value, words[i]) == 0)
-            return *(bool *)((char *)o + s->at) = i >= 4, NULL;
-    return "must be yes or no";
+            return *ret = i >= 4, true;
+    return false;
 }
 
 static const char *set_choice(struct options *o, const struct option_spec *s, const char *value)
@@ -377,7 +377,7 @@ int option_set(struct options *o, size_t i, enum option_level level, const char 
     const struct option_spec *s = &option_table[i];
     const char *why = NULL;
     if (s->kind == OPTION_FLAG)
-        why = set_flag(o, s, value);
+        why = option_read_flag(value, (bool *)((char *)o + s->at)) ? NULL : "must be yes or no";
     else if (!*value)
         why = "value missing";
     else if (s->kind == OPTION_TEXT)

@@ -54,6 +54,8 @@ int option_find(struct text name);
  * the command line. */
 int option_set(struct options *o, size_t i, enum option_level level, const char *from,
                const char *value, struct err *err);
+/* Reads yes or no, or a word that means the same. Returns false for others. */
+bool option_read_flag(const char *value, bool *ret);
 /* Returns a copy of a text that `o` owns; NULL without memory. */
 const char *option_keep(struct options *o, struct text t);
 /* Writes the name of its variable, such as "DFTRACERD_QUERY_TIMEOUT". */

@@ -169,7 +169,9 @@ int options_parse(struct options *o, int argc, char **argv, struct err *err)
     const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL, *name = slash ? slash + 1 : argv[0];
     *o = (struct options){.as_server = name && strcmp(name, "dftracer_server") == 0};
     int rc = read_line_options(o, argc, argv, &g, err);
-    o->doctor = given_value(&g, "doctor"); /* it reports also why reading the rest fails */
+    const char *doctor = given_value(&g, "doctor");
+    if (doctor) /* it reports also why reading the rest fails */
+        option_read_flag(doctor, &o->doctor);
     for (size_t i = 0; i < option_count && rc == 0; i++)
         if (option_table[i].initial)
             rc = option_set(o, i, LEVEL_DEFAULT, "default", option_table[i].initial, err);

@@ -2,7 +2,6 @@
 #include "daemon/rendezvous.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +95,20 @@ char *rendezvous_path(const struct rendezvous *m, const char *name)
     return NULL;
 }
 
+int rendezvous_glob(const struct rendezvous *m, const char *ending, glob_t *ret)
+{
+    struct buf pattern = {0};
+    const char *name = strrchr(m->list, '/');
+    for (const char *c = m->list; c < name; c++)
+        buf_printf(&pattern, strchr("*?[\\", *c) ? "\\%c" : "%c", *c);
+    buf_printf(&pattern, "/*%s", ending);
+    buf_putc(&pattern, '\0');
+    *ret = (glob_t){0};
+    int rc = pattern.error ? GLOB_NOSPACE : glob(pattern.data, GLOB_NOSORT, NULL, ret);
+    buf_done(&pattern);
+    return rc;
+}
+
 static void write_roots(struct buf *out, const struct roots *roots)
 {
     for (size_t i = 0; i < roots->count; i++) {
@@ -161,12 +174,10 @@ static bool is_left_over(const char *sock)
 
 /* Removes files with this ending that killed daemons have left: each has a socket of the same name
  * (.sock), or is one itself (.join). */
-static void remove_leftovers(const char *list, const char *ending, const char *socket)
+static void remove_leftovers(const struct rendezvous *m, const char *ending, const char *socket)
 {
-    char pattern[4096];
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%.*s/*%s", (int)(strrchr(list, '/') - list), list, ending);
-    if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+    if (rendezvous_glob(m, ending, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char *path = found.gl_pathv[i], sock[4096];
@@ -184,8 +195,8 @@ int rendezvous_open(struct rendezvous *m, const char *unix_path, const struct ro
     struct buf text = {0};
     if (!m->list)
         return 0;
-    remove_leftovers(m->list, ".roots", ".sock");
-    remove_leftovers(m->list, ".join", ".join");
+    remove_leftovers(m, ".roots", ".sock");
+    remove_leftovers(m, ".join", ".join");
     int rc = strcmp(unix_path, m->socket) == 0 ? 0 : link_socket(m, unix_path);
     write_roots(&text, roots);
     if (rc == 0)

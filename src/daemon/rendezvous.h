@@ -6,6 +6,7 @@
 
 #include "daemon/roots.h"
 
+#include <glob.h>
 #include <limits.h>
 
 struct rendezvous {
@@ -34,6 +35,9 @@ bool rendezvous_address(const char *path, struct sockaddr_un *ret);
 /* Returns the path of NAME in the same directory (*new*); NULL without a directory or memory, or if
  * the path would be too long for a socket. */
 char *rendezvous_path(const struct rendezvous *m, const char *name);
+/* Finds the files with this ending in the same directory, which must exist. Returns what glob does;
+ * if that is 0, globfree frees the result. */
+int rendezvous_glob(const struct rendezvous *m, const char *ending, glob_t *ret);
 /* Announces the served directories, and removes files of killed daemons; the socket must be
  * listening. NAME.roots has one root per line, with \\, \" and \n as in a file of curl's options:
  * the client compares these lines. `unix_path` is the socket of the daemon. Returns 0 or a negative

@@ -97,22 +97,39 @@ static int add_site(struct daemon *d, struct join_request *request, struct err *
     return daemon_open_rendezvous(s, err);
 }
 
-/* Returns the site with this index, or NULL. */
+/* Returns the site that has this index open, or NULL. */
 static struct daemon_site *find_site(struct daemon *d, const char *index_path)
 {
     for (size_t i = 0; i < atomic_load(&d->site_count); i++)
-        if (!d->sites[i]->ended && strcmp(d->sites[i]->index_path, index_path) == 0)
+        if (d->sites[i]->index && strcmp(d->sites[i]->index_path, index_path) == 0)
             return d->sites[i];
     return NULL;
+}
+
+/* Returns -EBUSY if requests still use the index, such as one that waits for a file system. The
+ * index stays open then, and the next request for it tries again. */
+static int end_site(struct daemon *d, struct daemon_site *s)
+{
+    pthread_mutex_lock(&d->site_lock);
+    s->ended = true;
+    pthread_mutex_unlock(&d->site_lock);
+    log_line(LOG_LEVEL_INFO, "directories_ended index=%s", s->index_path);
+    daemon_site_stop_watching(s);
+    rendezvous_close(&s->rendezvous);
+    int rc = http_end_site(d->http, s->index, (int)d->options.drain_time_ms, GRACE_MS);
+    if (rc == 0)
+        daemon_site_close(s);
+    return rc;
 }
 
 int daemon_on_join(void *arg, struct join_request *request, struct err *err)
 {
     struct daemon *d = arg;
     struct daemon_site *s = find_site(d, request->index_path);
-    if (s)
+    if (s && !s->ended)
         return same_roots(&s->roots, &request->roots) ? daemon_open_rendezvous(s, err) : -EBUSY;
-    int rc = check_can_serve(d, request, err);
+    int rc = s ? end_site(d, s) : 0;
+    rc = rc < 0 ? rc : check_can_serve(d, request, err);
     return rc < 0 ? rc : add_site(d, request, err);
 }
 
@@ -128,16 +145,7 @@ int daemon_on_end(void *arg, const char *index_path, struct err *err)
 {
     struct daemon *d = arg;
     struct daemon_site *s = find_site(d, index_path);
-    if (!s || count_open(d) == 1)
+    if (!s || (!s->ended && count_open(d) == 1))
         return err_set(err, -ENOENT, s ? "this is the only index of this daemon" : "no such index");
-    pthread_mutex_lock(&d->site_lock);
-    s->ended = true;
-    pthread_mutex_unlock(&d->site_lock);
-    log_line(LOG_LEVEL_INFO, "directories_ended index=%s", index_path);
-    daemon_site_stop_watching(s);
-    rendezvous_close(&s->rendezvous);
-    int rc = http_end_site(d->http, s->index, (int)d->options.drain_time_ms, GRACE_MS);
-    if (rc == 0)
-        daemon_site_close(s);
-    return rc;
+    return end_site(d, s);
 }

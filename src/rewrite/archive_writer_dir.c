@@ -40,6 +40,12 @@ static int set_failed(struct err *err, const char *what, const char *name, int n
     return err_set(err, -number, "cannot %s %s: %s", what, name, strerror(number));
 }
 
+static int refuse_existing(struct err *err, const char *path)
+{
+    return err_set_param(err, -EEXIST, "output",
+                         "%s already exists; force=true replaces files in it", path);
+}
+
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Checks that the target does not exist, or with `force` is a directory. */
@@ -56,8 +62,7 @@ static int check_target(const struct dir_archive_writer *d, struct err *err)
     if (rc < 0)
         return rc == -ENOENT ? 0 : set_failed(err, "access", d->path, -rc);
     if (!d->force)
-        return err_set_param(err, -EEXIST, "output",
-                             "%s already exists; force=true replaces files in it", d->path);
+        return refuse_existing(err, d->path);
     return S_ISDIR(st.st_mode)
                ? 0
                : err_set_param(err, -ENOTDIR, "output", "%s is not a directory", d->path);
@@ -72,14 +77,14 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return 0;
 }
 
-/* Removes a directory with its content. */
+/* Removes a directory with its content. It takes two descriptors, however deep the directory is. */
 static void remove_tree(const char *place, const char *name)
 {
     struct buf path = {0};
     buf_printf(&path, "%s/%s", place, name);
     buf_putc(&path, '\0');
     if (!path.error)
-        nftw(path.data, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        nftw(path.data, remove_one, 2, FTW_DEPTH | FTW_PHYS);
     buf_done(&path);
 }
 
@@ -217,6 +222,8 @@ static int move_made(const struct dir_archive_writer *d, struct err *err)
     int rc = rename_new(d, parent, last);
     if (rc == -EEXIST && d->force)
         rc = replace_all(d, parent, last, err);
+    else if (rc == -EEXIST) /* created meanwhile */
+        refuse_existing(err, d->path);
     else if (rc < 0)
         set_failed(err, "create", d->path, -rc);
     if (rc == 0)
@@ -225,31 +232,42 @@ static int move_made(const struct dir_archive_writer *d, struct err *err)
     return rc;
 }
 
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* Other requests may use all other descriptors. */
+static void remove_run(struct dir_archive_writer *d)
+{
+    close_fd(&d->made_fd);
+    close_fd(&d->making_fd);
+    if (d->run[0])
+        remove_tree(d->place, d->run);
+    d->run[0] = '\0';
+}
+
 static int dir_end(struct archive_writer *w, struct buf *out, struct err *err)
 {
     struct dir_archive_writer *d = (struct dir_archive_writer *)w;
     (void)out;
     size_t existing_len = beneath_existing_len(d->place_fd, d->path);
     int rc = move_made(d, err);
+    failpoint("archive_writer.end");
+    remove_run(d); /* before the end is reported: then only the output is left */
     if (rc < 0)
         beneath_remove_empty(d->place_fd, d->path, existing_len);
-    failpoint("archive_writer.end");
-    remove_tree(d->place, d->run); /* before the end is reported: then only the output is left */
-    d->run[0] = '\0';
     return rc;
 }
 
 static void dir_done(struct archive_writer *w)
 {
     struct dir_archive_writer *d = (struct dir_archive_writer *)w;
-    const int fds[] = {d->made_fd, d->making_fd, d->place_fd};
-    for (size_t i = 0; i < 3; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
-    if (d->run[0])
-        remove_tree(d->place, d->run);
-    if (d->run_fd >= 0)
-        close(d->run_fd); /* releases the lock, too */
+    close_fd(&d->place_fd);
+    remove_run(d);
+    close_fd(&d->run_fd); /* releases the lock, too */
     free(d->place);
     free(d->path);
 }
@@ -270,8 +288,11 @@ static int make_and_open(int at, const char *name)
     if (failpoint("archive_writer.run") || mkdirat(at, name, 0777) < 0)
         return -1;
     int fd = beneath_dir(at, text_of(name), false);
-    errno = fd < 0 ? -fd : errno;
-    return fd < 0 ? -1 : fd;
+    if (fd >= 0)
+        return fd;
+    unlinkat(at, name, AT_REMOVEDIR);
+    errno = -fd;
+    return -1;
 }
 
 static int begin_run(struct dir_archive_writer *d, struct err *err)

@@ -37,15 +37,18 @@ static int open_part(int at, struct text part, bool make)
 {
     char name[NAME_MAX + 1];
     int rc = part.len < sizeof(name) ? 0 : -ENAMETOOLONG;
+    bool made = false;
 
     if (rc == 0) {
         memcpy(name, part.ptr, part.len);
         name[part.len] = '\0';
-        if (make && (failpoint("archive_writer.folder") || mkdirat(at, name, 0777) < 0) &&
-            errno != EEXIST)
+        made = make && !failpoint("archive_writer.folder") && mkdirat(at, name, 0777) == 0;
+        if (make && !made && errno != EEXIST)
             rc = -errno;
     }
     rc = rc < 0 ? rc : open_dir(at, name);
+    if (rc < 0 && made)
+        unlinkat(at, name, AT_REMOVEDIR);
     close(at);
     return rc;
 }
@@ -76,7 +79,7 @@ size_t beneath_existing_len(int at, const char *path)
         int fd = beneath_dir(at, (struct text){path, (size_t)(s - path)}, false);
 
         if (fd < 0)
-            break;
+            return fd == -ENOENT ? len : strlen(path);
         close(fd);
         len = (size_t)(s - path);
     }

@@ -16,7 +16,7 @@ int beneath_dir(int at, struct text path, bool make);
  * the path. */
 int beneath_parent(int at, const char *path, bool make, const char **ret_last);
 /* Returns the length of the part of the path whose directories exist: beneath_parent() would create
- * the others. */
+ * the others. If that cannot be found out, returns the length of the path. */
 size_t beneath_existing_len(int at, const char *path);
 /* Removes the directories of a path beyond the first `existing_len` bytes, as far as they are
  * empty. */

@@ -201,9 +201,12 @@ static int load_manifest(struct reconstruct *r, struct charge *charge, struct er
         close(fd);
         return rc;
     }
+    /* Without memory jansson reports nothing, or a syntax error. */
+    errno = 0;
     *ret = json_loadfd(fd, JSON_DISABLE_EOF_CHECK, &why);
+    rc = *ret ? 0 : errno == ENOMEM ? -ENOMEM : ERR_CORRUPT;
     close(fd);
-    return *ret ? 0 : err_set(err, ERR_CORRUPT, "cannot read " MANIFEST_NAME ": %s", why.text);
+    return rc == ERR_CORRUPT ? err_set(err, rc, "cannot read " MANIFEST_NAME ": %s", why.text) : rc;
 }
 
 static int compare_hash(struct reconstruct *r, const json_t *manifest, struct err *err)

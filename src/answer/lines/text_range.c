@@ -192,7 +192,7 @@ static int skip_lines(struct text_range *r, uint64_t skip)
             rc = skip_in_text(r, &s, &skip);
         }
     }
-    if (skip)
+    if (rc == 0 && skip)
         r->at = r->stop; /* the file has fewer */
     return rc;
 }

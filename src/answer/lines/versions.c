@@ -1,5 +1,6 @@
 /* versions.c - compares the objects of two versions of a file in text order, 1,024 at a time. */
 #include "answer/lines/versions.h"
+#include "engine/derived/members.h"
 #include "engine/lang/path.h"
 
 #include <errno.h>
@@ -63,9 +64,27 @@ static uint64_t hash_entry(uint64_t path, const struct column_entry *e)
     return hash_value(path, 't', text_hash(e->text));
 }
 
+/* Hashes the values in an entry of "@other" as if they had columns: whether they do depends on the
+ * other rows of the chunk. */
+static int hash_members(struct text object, uint64_t *ret)
+{
+    struct arena arena = {0};
+    struct members m = {object.ptr, object.ptr + object.len, &arena};
+    struct text name, value;
+    struct column_entry e;
+
+    for (*ret = 0; members_next(&m, &name, &value);)
+        if (members_entry(&m, value, &e))
+            *ret += hash_entry(text_hash(name), &e);
+    int rc = arena.error;
+    arena_done(&arena);
+    return rc;
+}
+
 static int hash_dictionary(struct version_reader *w, const struct column *c, uint64_t path,
                            uint64_t *out)
 {
+    bool other = text_eq(c->path, TEXT("@other"));
     struct column_entry e;
     int rc = column_read_codes(w->view, c, w->first, w->count, w->codes);
 
@@ -77,7 +96,10 @@ static int hash_dictionary(struct version_reader *w, const struct column *c, uin
         if (w->codes[i] >= c->entries)
             continue; /* null */
         rc = column_entry(w->view, c, w->codes[i], &e);
-        out[i] = rc == 0 ? hash_entry(path, &e) : 0;
+        if (rc == 0 && other)
+            rc = hash_members(e.text, &out[i]);
+        else if (rc == 0)
+            out[i] = hash_entry(path, &e);
     }
     return rc;
 }

@@ -39,11 +39,22 @@ static int write_stacks(struct request *rq, const struct compare_options *compar
     return rc;
 }
 
+/* For strict=true. */
+static int check_sides(struct request *rq, const struct compare_request *c)
+{
+    int rc = 0;
+    for (size_t i = 0; i < c->options.side_count && rc == 0; i++)
+        rc = selection_check_files(rq, &c->sides[i], c->labels[i]);
+    return rc;
+}
+
 static int open_compare(struct request *rq)
 {
     struct state *s = rq->state;
     const struct query_env env = request_env(rq);
     int rc = compare_request_read(rq, &s->compare);
+    if (rc == 0 && request_flag(rq, "strict"))
+        rc = check_sides(rq, &s->compare);
     if (rc == 0 && rq->format == FORMAT_COLLAPSED_DIFF)
         return write_stacks(rq, &s->compare.options, &s->stacks);
     if (rc == 0)

@@ -3,6 +3,7 @@
 #include "http/endpoints/rewriting.h"
 #include "http/request/selection.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,6 +76,10 @@ static int open_reconstruct(struct request *rq)
         rc = rq->err.code = ERR_PARAM; /* the error is in the upload */
     if (rc == 0)
         rq->incomplete = !transform_complete(s->rewriting.transform);
+    if (rc == 0 && rq->incomplete && request_flag(rq, "strict"))
+        rc = err_set(&rq->err, -EEXIST,
+                     "the answer would be incomplete: when /organize wrote the directory, some "
+                     "files were pending, growing or unreadable");
     return rc;
 }
 

@@ -11,8 +11,10 @@
 
 #include "dftracerd/rewrite.h"
 
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #define STALLED_NS 1000000000ll /* a client that has read nothing for this long is not waited for */
@@ -402,11 +404,26 @@ void exchange_close_cancelled(struct exchange *x, int64_t now)
     pthread_mutex_unlock(&x->lock);
 }
 
+/* The calls of exchange_read do not show whether the client reads: a slow one reads for seconds
+ * until the socket has space for more, and libmicrohttpd sends a complete answer without them. */
+static bool is_being_read(struct exchange *x, int64_t now)
+{
+    int unread = 0;
+    ioctl(x->fd, SIOCOUTQ, &unread);
+    uint64_t read = x->sent - (uint64_t)unread;
+    if (!x->read_ns || read != x->read) {
+        x->read = read;
+        x->read_ns = now;
+    }
+    return now - x->read_ns < STALLED_NS;
+}
+
 bool exchange_is_active(struct exchange *x, int64_t now)
 {
     pthread_mutex_lock(&x->lock);
-    bool read = x->output != OUTPUT_WAITING && (x->job || now - x->stepped_ns < STALLED_NS);
-    bool active = x->phase >= EXCHANGE_STREAMING ? read : x->phase > EXCHANGE_PARKED;
+    bool active = x->phase > EXCHANGE_PARKED;
+    if (x->phase == EXCHANGE_STREAMING) /* before, libmicrohttpd's thread sets `sent` */
+        active = x->output != OUTPUT_WAITING && (x->job || is_being_read(x, now));
     pthread_mutex_unlock(&x->lock);
     return active;
 }

@@ -20,13 +20,13 @@
  *   before `rq`, `in`   | libmicrohttpd's; set once, then read by all
  *   `rq` to `begun`     | libmicrohttpd's     | the job          | libmicrohttpd's
  *   `lock` to `sent`    | any thread, under `lock`
- *   `prev` and `next`   | any thread, under the lock of the table (exchanges.h)
+ *   `prev` to `read_ns` | any thread, under the lock of the table (exchanges.h)
  *   the rest            | see there
  *
  * The lock of the table is taken before `lock`; `lock` before those of the pool and the cache.
  * References are held by libmicrohttpd (until the request is completed), by a submitted job and,
  * for a moment, by the tick. The last one frees the exchange. A request is in the table from before
- * it is first suspended until it is completed.
+ * it is first suspended, or its cached answer is sent, until it is completed.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
 #define DFTRACERD_HTTP_EXCHANGE_EXCHANGE_H
@@ -131,6 +131,10 @@ struct exchange {
     uint64_t sent;
     /* links of the table of unfinished requests; guarded by the table's lock */
     struct exchange *prev, *next;
+    /* what exchange_is_active has seen: bytes that the client has read, and since when as many;
+     * likewise */
+    uint64_t read;
+    int64_t read_ns;
     /* written by the running job without a lock; read under `lock`, when there is none */
     int64_t stepped_ns;    /* start of the last step */
     int64_t check_ns;      /* time taken to check whether the index is ready for it */
@@ -168,7 +172,8 @@ void exchange_cancel(struct exchange *x, int code, bool client_gone);
 void exchange_cancel_by_request(struct exchange *x);
 /* Closes the connection of a client that does not read the end of a cancelled answer. */
 void exchange_close_cancelled(struct exchange *x, int64_t now_ns);
-/* True while the answer is being computed or read by its client. Caller does not hold the lock. */
+/* True while the answer is being computed or read by its client, which becomes known by several
+ * calls. Caller holds the table's lock only. */
 bool exchange_is_active(struct exchange *x, int64_t now_ns);
 /* Called when libmicrohttpd is done with the request. Caller holds the lock. */
 void exchange_completed(struct exchange *x);

@@ -21,6 +21,16 @@ int exchanges_admit(const struct exchange *x)
     return room ? 0 : 503;
 }
 
+/* Caller holds the table's lock. */
+static void add_first(struct exchanges *all, struct exchange *x)
+{
+    x->next = all->first;
+    if (all->first)
+        all->first->prev = x;
+    all->first = x;
+    all->count++;
+}
+
 /* Runs under the table's lock, so that neither a stop nor the tick sees a request half started. */
 bool exchanges_start(struct exchange *x, bool park)
 {
@@ -31,11 +41,7 @@ bool exchanges_start(struct exchange *x, bool park)
     if (ok) {
         pthread_mutex_lock(&x->lock);
         job = exchange_start(x, park);
-        x->next = all->first;
-        if (all->first)
-            all->first->prev = x;
-        all->first = x;
-        all->count++;
+        add_first(all, x);
         exchange_suspend(x);
         if (x->phase == EXCHANGE_READY)
             exchange_resume(x);
@@ -43,6 +49,19 @@ bool exchanges_start(struct exchange *x, bool park)
     }
     if (job)
         exchange_submit(x, job);
+    pthread_mutex_unlock(&all->lock);
+    return ok;
+}
+
+bool exchanges_send(struct exchange *x)
+{
+    struct exchanges *all = x->rq.http->exchanges;
+    pthread_mutex_lock(&all->lock);
+    bool ok = !atomic_load(&x->rq.http->stopping);
+    if (ok) {
+        x->phase = EXCHANGE_READY; /* no other thread has x yet */
+        add_first(all, x);
+    }
     pthread_mutex_unlock(&all->lock);
     return ok;
 }

@@ -1,8 +1,8 @@
 /* exchanges.h - the table of all requests of a server that are not finished, and the limits that
  * they share. Used by the server (start, end, the tick) and by endpoints (/requests, /cancel).
  *
- * A request is in the table from before it is first suspended until it is completed; one that is
- * answered at once never enters it.
+ * A request is in the table from before it is first suspended, or its cached answer is sent, until
+ * it is completed; refusals and immediate answers never enter it.
  * Threads: any. `lock` is taken before the lock of an exchange, and guards the table alone.
  */
 #ifndef DFTRACERD_HTTP_EXCHANGE_EXCHANGES_H
@@ -35,6 +35,9 @@ int exchanges_admit(const struct exchange *x);
 /* Puts a request into the table, submits it and suspends its connection. `park`: it waits for the
  * index first. Returns false if the daemon is stopping. */
 bool exchanges_start(struct exchange *x, bool park);
+/* Puts a request into the table whose answer was found in the cache and will be sent now. Returns
+ * false if the daemon is stopping. */
+bool exchanges_send(struct exchange *x);
 void exchanges_remove(struct exchange *x); /* removes it from the table */
 /* True if there is a request of this site, or (NULL) of any site. */
 bool exchanges_any(struct exchanges *all, const struct site *only);

@@ -114,14 +114,17 @@ enum coding negotiate_coding(const char *accept_encoding)
 {
     struct text list = text_of(accept_encoding);
     struct element e;
-    int gzip = 0, zstd = 0;
+    int gzip = 0, zstd = 0, identity = 0; /* preferred only if it is listed */
     while (next_element(&list, &e)) {
         if (text_eq_nocase(e.name, TEXT("gzip")) || text_eq_nocase(e.name, TEXT("x-gzip")))
             gzip = e.weight;
         else if (text_eq_nocase(e.name, TEXT("zstd")))
             zstd = e.weight;
+        else if (text_eq_nocase(e.name, TEXT("identity")))
+            identity = e.weight;
     }
-    if (!gzip && !zstd)
+    int best = zstd > gzip ? zstd : gzip;
+    if (!best || identity > best)
         return CODING_IDENTITY;
     return zstd > gzip ? CODING_ZSTD : CODING_GZIP;
 }

@@ -172,28 +172,28 @@ bool selection_indexes_nothing(const struct request *rq)
     return !wait || (wait->given && text_eq(wait->text, TEXT("no")));
 }
 
-/* Returns ERR_NOT_FOUND if the request selects no trace file. */
-static int check_any_file(struct request *rq)
+int selection_check_files(struct request *rq, const struct selection *s, const char *name)
 {
-    struct selection chosen;
     uint32_t *files = NULL;
     size_t count = 0;
-    selection_init(&chosen);
-    selection_read_files(rq, &chosen);
-    int rc = query_select_files(&rq->http->env, rq->snapshot, &chosen, &rq->err, &files, &count);
+    int rc = query_select_files(&rq->http->env, rq->snapshot, s, &rq->err, &files, &count);
     free(files);
     if (rc == 0 && count == 0)
-        rc = err_set(&rq->err, ERR_NOT_FOUND, "no trace files found");
+        rc = err_set(&rq->err, ERR_NOT_FOUND, "no trace files found%s%s", name ? " for " : "",
+                     name ? name : "");
     return rc;
 }
 
 int selection_check_strict(struct request *rq)
 {
     struct index_progress p;
+    struct selection chosen;
     if (!request_flag(rq, "strict"))
         return 0;
+    selection_init(&chosen);
+    selection_read_files(rq, &chosen);
     /* /reconstruct has no such parameter: its `dir` selects no trace files. */
-    int rc = request_param(rq, "file") ? check_any_file(rq) : 0;
+    int rc = request_param(rq, "file") ? selection_check_files(rq, &chosen, NULL) : 0;
     if (rc < 0 || !rq->incomplete)
         return rc;
     index_progress(rq->http->options->index, &p);

@@ -62,6 +62,8 @@ int selection_read(struct request *rq, struct selection *ret);
 bool selection_indexes_nothing(const struct request *rq);
 /* Overrides the selection by parameters with this prefix. */
 int selection_change(struct request *rq, const char *prefix, struct selection *s);
+/* Returns ERR_NOT_FOUND if no trace file is selected. `name` (may be NULL) is added to the text. */
+int selection_check_files(struct request *rq, const struct selection *s, const char *name);
 /* For strict=true, once rq->incomplete is known. Returns ERR_NOT_FOUND if no file is selected,
  * -EEXIST if the answer would be incomplete, otherwise 0. */
 int selection_check_strict(struct request *rq);

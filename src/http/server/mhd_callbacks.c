@@ -278,8 +278,10 @@ static int dispatch(struct exchange *x, struct MHD_Connection *c)
         if (park)
             exchange_unpin(x);
     }
-    if (!park && (exchange_validate(x) || exchange_find(x)))
+    if (!park && exchange_validate(x))
         return response_answer(x, c);
+    if (!park && exchange_find(x))
+        return exchanges_send(x) ? response_answer(x, c) : refuse_busy(x, c, 503, ERR_CANCELLED);
     int refused = exchanges_admit(x);
     if (refused)
         return refuse_busy(x, c, refused, 0);

@@ -155,6 +155,7 @@ static int set_long_name(struct trace_tar *t, const char *field, size_t len)
     return t->long_name.error;
 }
 
+/* An empty value removes the effect of earlier records with the same key (POSIX pax). */
 static int read_records(struct trace_tar *t)
 {
     struct text records = {t->collected.data, t->collected.len}, key, value, seconds;
@@ -168,16 +169,15 @@ static int read_records(struct trace_tar *t)
             t->has_sparse_name = sparse_name; /* "path" is then a generated name */
             set_long_name(t, value.ptr, value.len);
         } else if (text_eq(key, TEXT("size"))) {
-            t->has_size = true;
-            if (num_parse_u64(value, &t->record_size) < 0)
+            t->has_size = value.len > 0;
+            if (t->has_size && num_parse_u64(value, &t->record_size) < 0)
                 return set_corrupt(t, "an invalid pax record");
         } else if (text_eq(key, TEXT("mtime"))) {
             /* The fraction of the seconds is ignored, and so are invalid numbers. */
-            if (text_split(&value, '.', &seconds) && num_parse_u64(seconds, &time) == 0 &&
-                time >> 40 == 0) {
-                t->has_time = true;
+            t->has_time = text_split(&value, '.', &seconds) && num_parse_u64(seconds, &time) == 0 &&
+                          time >> 40 == 0;
+            if (t->has_time)
                 t->time_s = (int64_t)time;
-            }
         }
     }
     return t->long_name.error;

@@ -80,6 +80,12 @@ static void refuses(void)
     CHECK(strstr(err.text, "--idle-exit 20: the unit is missing"));
     CHECK_INT(PARSE("--query-timeout", "1.5"), -EINVAL);
     CHECK_INT(PARSE("--drain-time", "0"), 0);
+    CHECK_INT(PARSE("-p", "x", "--doctor"), -EINVAL);
+    CHECK(got.doctor);
+    CHECK_INT(PARSE("-p", "x", "--doctor=no"), -EINVAL);
+    CHECK(!got.doctor);
+    CHECK_INT(PARSE("--doctor=maybe"), -EINVAL);
+    CHECK(!got.doctor && strstr(err.text, "--doctor maybe: must be yes or no"));
     err_done(&err);
 }
 

@@ -60,6 +60,10 @@ static void chooses_codings(void)
     CHECK_INT(negotiate_coding("zstd"), CODING_ZSTD);
     CHECK_INT(negotiate_coding("gzip;q=0"), CODING_IDENTITY);
     CHECK_INT(negotiate_coding("identity, br"), CODING_IDENTITY);
+    CHECK_INT(negotiate_coding("identity;q=1, gzip;q=0.1"), CODING_IDENTITY);
+    CHECK_INT(negotiate_coding("identity;q=0.5, gzip;q=0.4, zstd"), CODING_ZSTD);
+    CHECK_INT(negotiate_coding("gzip, identity"), CODING_GZIP);
+    CHECK_INT(negotiate_coding("identity;q=0, gzip;q=0.1"), CODING_GZIP);
 }
 
 static void compares_tags(void)

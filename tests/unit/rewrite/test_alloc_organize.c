@@ -135,18 +135,9 @@ static void shared_out(void)
     alloc_check("organize", organize, NULL);
 }
 
-/* The manifest is the last member. jansson tells no memory as other things. */
-static void drop_manifest(void)
-{
-    for (size_t at = 0; at + 512 <= organized.len; at += 512)
-        if (strcmp(organized.data + at, "manifest.json") == 0)
-            memset(organized.data + at, 0, organized.len - at);
-}
-
 static void restored(void)
 {
     CHECK_INT(organize(NULL, &organized), 0);
-    drop_manifest();
     alloc_check("reconstruct", reconstruct, NULL);
     buf_done(&organized);
 }

@@ -510,6 +510,23 @@ static void a_directory_is_there_at_once_or_not_at_all(void)
     end();
 }
 
+/* Somebody else creates it after the check at the begin. */
+static void an_output_that_appears_meanwhile_is_left_alone(void)
+{
+    struct archive_writer *o = NULL;
+    struct err err = {0};
+    if (!begin() || !CHECK_INT(archive_writer_dir_new(folder, "out", false, &err, &o), 0))
+        return;
+    CHECK_INT(add(o, "a", "1", &err), 0);
+    CHECK_INT(shell("mkdir out && echo 2 >out/a"), 0);
+    CHECK_INT(archive_writer_end(o, NULL, &err), -EEXIST);
+    CHECK_STR(err.param, "output");
+    err_done(&err);
+    archive_writer_free(o);
+    CHECK_INT(shell("test $(cat out/a) = 2 && test \"$(ls -A)\" = out"), 0);
+    end();
+}
+
 static void it_stays_below_the_output_directory(void)
 {
     static const char *const bad[] = {"..", "../x", "a/../../x", "/tmp/x", "",
@@ -589,6 +606,51 @@ static void a_full_disk_leaves_nothing(void)
     end();
 }
 
+/* Makes a directory while `more` further descriptors can be opened; `at_end`: when it is ended. */
+static int make_dir_with(int more, bool at_end)
+{
+    enum { LIMIT = 64 };
+    struct archive_writer *o = NULL;
+    struct err err = {0};
+    struct rlimit old;
+    int used[LIMIT], count = 0, rc = 0;
+    if (at_end)
+        rc = archive_writer_dir_new(folder, "new/out", false, &err, &o);
+    if (at_end && rc == 0)
+        rc = add(o, "deep/er/file", "1", &err);
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &old), 0);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &(struct rlimit){LIMIT, old.rlim_max}), 0);
+    for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;)
+        used[count++] = fd;
+    while (more-- && count)
+        close(used[--count]);
+    if (at_end && rc == 0)
+        rc = archive_writer_end(o, NULL, &err);
+    else if (rc == 0)
+        rc = archive_writer_dir_new(folder, "new/out", false, &err, &o);
+    archive_writer_free(o);
+    while (count)
+        close(used[--count]);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &old), 0);
+    err_done(&err);
+    return rc;
+}
+
+static void without_descriptors_nothing_is_left(void)
+{
+    for (int at_end = 0; at_end < 2; at_end++) {
+        int rc = -EMFILE;
+        for (int more = 0; rc < 0 && more < 20 && begin(); more++) {
+            rc = make_dir_with(more, at_end);
+            CHECK(rc == 0 || rc == -EMFILE);
+            bool made = rc == 0 && at_end;
+            CHECK_INT(shell(made ? "test \"$(ls -A)\" = new" : "test -z \"$(ls -A)\""), 0);
+            end();
+        }
+        CHECK_INT(rc, 0);
+    }
+}
+
 static atomic_int at_work, most_at_work;
 
 static void look(void *arg, struct text text)
@@ -650,9 +712,12 @@ static const struct check_test tests[] = {
     {"the_disk_budget_is_kept", the_disk_budget_is_kept},
     {"bad_names_are_refused", bad_names_are_refused},
     {"a_directory_is_there_at_once_or_not_at_all", a_directory_is_there_at_once_or_not_at_all},
+    {"an_output_that_appears_meanwhile_is_left_alone",
+     an_output_that_appears_meanwhile_is_left_alone},
     {"it_stays_below_the_output_directory", it_stays_below_the_output_directory},
     {"what_dead_runs_left_is_removed", what_dead_runs_left_is_removed},
     {"a_full_disk_leaves_nothing", a_full_disk_leaves_nothing},
+    {"without_descriptors_nothing_is_left", without_descriptors_nothing_is_left},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)

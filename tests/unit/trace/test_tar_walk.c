@@ -212,6 +212,10 @@ static void hostile_ones(void)
                {"short", '0', "3", false, "abc"});
     CHECK_MADE("file 512 1 0 ../x\nlink 1536 0 0 \n", 1, {"/./../x", '0', "1", false, "a"},
                {"/", '2', "777", false, NULL});
+    /* An empty value: that of the header holds. */
+    CHECK_MADE("file 1536 1 0 a\n", 1,
+               {"x", 'x', "55", false, "8 size=\n9 path=b\n8 path=\n11 mtime=7\n9 mtime=\n"},
+               {"a", '0', "1", false, "a"});
     /* What records say holds for one member. */
     CHECK_MADE("file 1536 2 0 a\nfile 2560 1 0 b\n", 1, {"x", 'x', "11", false, "9 size=2\n"},
                {"a", '0', "1", false, "ab"}, {"b", '0', "1", false, "c"});
