@@ -84,6 +84,13 @@ enum {
     PHASE_ANY = 15
 };
 
+/* A query that has a name: io, compute or dlio. */
+struct query_preset {
+    const char *name, *description, *query;
+};
+/* Returns NULL if there is none of this name. */
+const struct query_preset *query_preset(const char *name);
+
 /* The parameters by which all queries select events. Zero means "not given"; texts borrowed for the
  * life of the query. selection_init sets defaults. */
 struct selection {
@@ -97,7 +104,7 @@ struct selection {
     size_t position_count;
     bool not_recursive;
     struct text query;                /* DSL; empty = everything */
-    const char *preset;               /* "io", "compute", "dlio" or NULL */
+    const char *preset;               /* name of a query_preset, or NULL */
     bool has_time_range, overlap;     /* overlap: [ts, ts+dur] meets the window */
     int64_t time_from_ns, time_to_ns; /* both inclusive */
     bool has_min_duration, has_max_duration;

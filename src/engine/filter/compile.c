@@ -66,7 +66,7 @@ static bool is_set_test(const struct dsl_node *n)
 {
     bool equality = n->op == DSL_COMPARE && (n->compare == COMPARE_EQ || n->compare == COMPARE_NE);
 
-    return (equality || n->op == DSL_IN) && !n->nocase;
+    return equality || n->op == DSL_IN;
 }
 
 /* Estimates the cost of a test. */

@@ -41,15 +41,14 @@ static int compare_time(const struct column_entry *e, const struct number *n, st
 
 /* Sets a negative number, 0 or a positive one. Returns false if the two are not comparable (a
  * number and a text ...). */
-static bool compare_entry(const struct column_entry *e, const struct literal *l, bool nocase,
-                          int *ret)
+static bool compare_entry(const struct column_entry *e, const struct literal *l, int *ret)
 {
     struct number n;
 
     if (l->type == LITERAL_TEXT) {
         if (e->type != TRACE_TEXT)
             return false;
-        *ret = nocase ? !text_eq_nocase(e->text, l->text) : text_cmp(e->text, l->text);
+        *ret = text_cmp(e->text, l->text);
         return true;
     }
     if (l->type == LITERAL_BOOL) {
@@ -68,7 +67,7 @@ static bool in_list(const struct test *t, const struct column_entry *e)
     int cmp;
 
     for (size_t i = 0; i < n->literal_count; i++) {
-        if (compare_entry(e, &n->literals[i], n->nocase, &cmp) && cmp == 0)
+        if (compare_entry(e, &n->literals[i], &cmp) && cmp == 0)
             return true;
     }
     return false;
@@ -116,8 +115,7 @@ int test_entry(const struct test *t, const struct column_entry *e)
 
     switch (n->op) {
     case DSL_COMPARE:
-        return compare_entry(e, &n->literals[0], n->nocase, &result) &&
-               compare_holds(n->compare, result);
+        return compare_entry(e, &n->literals[0], &result) && compare_holds(n->compare, result);
     case DSL_IN:
         return in_list(t, e) != n->negated;
     case DSL_NULL:

@@ -38,7 +38,7 @@ struct dsl_node {
     enum dsl_op op;
     enum compare compare; /* DSL_COMPARE */
     bool negated;         /* NOT IN, NOT LIKE, !~, IS NOT NULL */
-    bool nocase;          /* ILIKE, ~*; and texts of presets */
+    bool nocase;          /* ILIKE, ~* */
     size_t position;      /* of the operator or literal, for errors */
     struct text path;     /* as written */
     struct path_info info;

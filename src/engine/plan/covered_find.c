@@ -279,7 +279,6 @@ static int compile_calls(struct search *s, struct text text, struct dsl *dsl, st
 
     if (rc < 0)
         return rc;
-    query_ignore_case_of_cat(dsl->root);
     struct test *calls = test_compile(s->q, dsl->root);
     *ret = test_both(s->q, test_classes(s->q, PHASE_EVENTS), calls);
     return s->q->arena.error;
@@ -289,7 +288,7 @@ static int compile_inner(struct search *s)
 {
     struct buf *text = &s->inner_text;
 
-    buf_puts(text, "cat in ['POSIX','sys'] and name in [");
+    buf_puts(text, "(cat ilike 'POSIX' or cat ilike 'sys') and name in [");
     for (size_t i = 0; column_transfer_calls[i]; i++)
         buf_printf(text, "%s'%s'", i ? "," : "", column_transfer_calls[i]);
     buf_puts(text, "]");
@@ -308,7 +307,7 @@ static int open_search(struct search *s, struct query *of, uint32_t file)
     rc = rc < 0 ? rc : query_source(s->q, TEXT("ts"), &s->ts);
     rc = rc < 0 ? rc : query_source(s->q, TEXT("dur"), &s->dur);
     rc = rc < 0 ? rc
-                : compile_calls(s, TEXT("cat in ['STDIO'] and name in ['fread','fwrite']"),
+                : compile_calls(s, TEXT("cat ilike 'STDIO' and name in ['fread','fwrite']"),
                                 &s->outer_dsl, &s->outer);
     return rc < 0 ? rc : compile_inner(s);
 }

@@ -23,8 +23,6 @@ int query_make_tests(struct query *q, const struct selection *s, struct err *err
 /* Opens a query of one file of the same snapshot, with the same budget and environment, and without
  * tests; *ret as query_open_empty. */
 int query_open_file(const struct query *of, uint32_t file, struct query **ret);
-/* Makes each `cat in [...]` ignore case. */
-void query_ignore_case_of_cat(struct dsl_node *n);
 /* Adds a comparison of the time `path` with ns to q->root. window: it is a part of time_range.
  * Without memory, q->arena has the error. */
 void query_and_time(struct query *q, const char *path, enum compare op, int64_t ns, bool window);

@@ -7,38 +7,36 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *query;
-} presets[] = {
-    {"io", "cat in ['POSIX', 'STDIO'] and name in ['read', 'write', 'open', 'close', 'pread', "
-           "'pwrite', 'pread64', 'pwrite64', 'readv', 'writev', 'fopen', 'fclose', 'fread', "
-           "'fwrite', 'lseek', 'stat', 'fstat', 'lseek64', 'fstat64']"},
-    {"compute", "cat in ['compute', 'comm', 'device', 'ai_framework', 'ai_root']"},
-    {"dlio", "cat in ['compute', 'data', 'dataloader', 'comm', 'device', 'checkpoint', 'pipeline', "
-             "'ai_framework', 'ai_root', 'dlio_benchmark', 'reader', 'storage', 'config', "
-             "'data_loader']"},
+/* Categories match in any letter case, for tracers write POSIX and posix. */
+static const struct query_preset presets[] = {
+    {"io", "POSIX, STDIO I/O operations",
+     "cat ~* \"^(posix|stdio)\\\\z\" and name in [\"read\", \"write\", \"open\", \"close\", "
+     "\"pread\", \"pwrite\", \"pread64\", \"pwrite64\", \"readv\", \"writev\", \"fopen\", "
+     "\"fclose\", \"fread\", \"fwrite\", \"lseek\", \"stat\", \"fstat\", \"lseek64\", "
+     "\"fstat64\"]"},
+    {"compute", "AI/HPC compute and framework operations",
+     "cat ~* \"^(compute|comm|device|ai_framework|ai_root)\\\\z\""},
+    {"dlio", "DLIO benchmark operations",
+     "cat ~* \"^(compute|data|dataloader|comm|device|checkpoint|pipeline|ai_framework|ai_root|"
+     "dlio_benchmark|reader|storage|config|data_loader)\\\\z\""},
 };
 
-/* Presets ignore the case of cat, for tracers write POSIX and posix. Queries of users do not. */
-void query_ignore_case_of_cat(struct dsl_node *n)
+const struct query_preset *query_preset(const char *name)
 {
-    n->nocase = n->nocase || (n->op == DSL_IN && text_eq(n->path, TEXT("cat")));
-    for (struct dsl_node *c = n->op <= DSL_NOT ? n->child : NULL; c; c = c->next)
-        query_ignore_case_of_cat(c);
+    for (size_t i = 0; i < sizeof(presets) / sizeof(*presets); i++)
+        if (strcmp(presets[i].name, name) == 0)
+            return &presets[i];
+    return NULL;
 }
 
 static int parse_preset(struct query *q, const char *name, struct err *err)
 {
-    for (size_t i = 0; i < sizeof(presets) / sizeof(*presets); i++) {
-        if (strcmp(presets[i].name, name) != 0)
-            continue;
-        int rc = dsl_parse(text_of(presets[i].query), err, &q->preset);
-        if (rc == 0)
-            query_ignore_case_of_cat(q->preset.root);
-        return rc;
-    }
-    return err_set_param(err, ERR_PARAM, "preset",
-                         "unknown preset \"%s\": expected io, compute or dlio", name);
+    const struct query_preset *preset = query_preset(name);
+
+    if (!preset)
+        return err_set_param(err, ERR_PARAM, "preset",
+                             "unknown preset \"%s\": expected io, compute or dlio", name);
+    return dsl_parse(text_of(preset->query), err, &q->preset);
 }
 
 /* Adds a test to q->root, and unless it is a part of time_range (window), to q->timeless. Until the

@@ -6,23 +6,6 @@
 #include <jansson.h>
 #include <string.h>
 
-/* The presets in the query language, for users that want to read or change one. Categories match in
- * any letter case. */
-static const struct {
-    const char *name, *description, *query;
-} presets[] = {
-    {"io", "POSIX, STDIO I/O operations",
-     "cat ~* \"^(posix|stdio)\\\\z\" and name in [\"read\", \"write\", \"open\", \"close\", "
-     "\"pread\", \"pwrite\", \"pread64\", \"pwrite64\", \"readv\", \"writev\", \"fopen\", "
-     "\"fclose\", \"fread\", \"fwrite\", \"lseek\", \"stat\", \"fstat\", \"lseek64\", "
-     "\"fstat64\"]"},
-    {"compute", "AI/HPC compute and framework operations",
-     "cat ~* \"^(compute|comm|device|ai_framework|ai_root)\\\\z\""},
-    {"dlio", "DLIO benchmark operations",
-     "cat ~* \"^(compute|data|dataloader|comm|device|checkpoint|pipeline|ai_framework|ai_root|"
-     "dlio_benchmark|reader|storage|config|data_loader)\\\\z\""},
-};
-
 static int read_text(struct request *rq, const json_t *value, const char **ret)
 {
     if (!json_is_string(value))
@@ -112,14 +95,14 @@ static void add_time(struct buf *b, const char *test, int64_t ns)
     add_test(b, test, number);
 }
 
-static void whole_query(const struct request *rq, const struct recipe *r, const char *preset,
-                        struct buf *b)
+static void whole_query(const struct request *rq, const struct recipe *r,
+                        const struct query_preset *preset, struct buf *b)
 {
     const struct param *range = request_param(rq, "time_range");
     const struct param *least = request_param(rq, "min_duration");
     const struct param *most = request_param(rq, "max_duration");
     if (preset)
-        add_test(b, "(%s)", preset);
+        add_test(b, "(%s)", preset->query);
     if (r->query)
         add_test(b, "(%s)", r->query);
     if (range->set) {
@@ -135,15 +118,13 @@ static void whole_query(const struct request *rq, const struct recipe *r, const 
 
 void recipe_write(const struct request *rq, const struct recipe *r, struct buf *out)
 {
-    const char *name = request_text(rq, "preset"), *preset = NULL;
+    const char *name = request_text(rq, "preset");
+    const struct query_preset *preset = name ? query_preset(name) : NULL;
     struct recipe whole = *r;
     struct buf query = {0};
-    for (size_t i = 0; name && i < sizeof presets / sizeof *presets; i++) {
-        if (strcmp(name, presets[i].name) == 0) {
-            preset = presets[i].query;
-            whole.name = name;
-            whole.description = presets[i].description;
-        }
+    if (preset) {
+        whole.name = preset->name;
+        whole.description = preset->description;
     }
     whole_query(rq, r, preset, &query);
     whole.query = NULL;
