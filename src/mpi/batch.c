@@ -88,14 +88,14 @@ static const char *find_network(const char *path)
     return network;
 }
 
-static int choose_staging(struct batch *b, struct err *err)
+static int choose_staging(struct batch *b, const struct roots *roots, struct err *err)
 {
     const char *given = b->settings.staging_dir, *network = given ? find_network(given) : NULL;
     char *place = NULL;
 
     if (given && !network)
         return (b->staging = strdup(given)) ? 0 : -ENOMEM;
-    int rc = place_choose(&b->site.roots, &b->options, true, &place, err);
+    int rc = place_choose(roots, &b->options, true, &place, err);
     if (rc == 0 && asprintf(&b->staging, "%s/%s", place, b->tool->staging) < 0) {
         b->staging = NULL;
         rc = -ENOMEM;
@@ -142,7 +142,7 @@ static int choose_index(struct daemon_site *s, const struct options *o, unsigned
 {
     struct batch *b = arg;
     (void)o;
-    int rc = choose_staging(b, err);
+    int rc = choose_staging(b, &s->roots, err);
 
     if (rc < 0)
         return rc;
