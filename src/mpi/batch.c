@@ -334,21 +334,20 @@ static void print_failure(const struct batch *b, int rc, struct err *err)
     buf_done(&why);
 }
 
-static int run_first_rank(struct batch *b)
+/* `rc`: the error of make_options. The other ranks end when this one does, after that error, too. */
+static int run_first_rank(struct batch *b, int rc, struct err *err)
 {
-    struct err err = {0};
-
-    log_set_level(b->options.log_level);
+    if (rc == 0)
+        log_set_level(b->options.log_level);
     daemon_use_little_memory();
     rank_start(b->rank);
-    int rc = run_job(b, &err);
+    rc = rc ? rc : run_job(b, err);
     if (rc < 0)
-        print_failure(b, rc, &err);
+        print_failure(b, rc, err);
     output_free(b->output);
     daemon_site_close(&b->site);
     http_runner_free(b->runner);
     buf_done(&b->info);
-    err_done(&err);
     rank_end_all(b->rank);
     return rc < 0;
 }
@@ -357,15 +356,11 @@ static int run_rank(struct batch *b)
 {
     const struct rank_place place = {choose_index, b};
     struct err err = {0};
-    int status = 0, rc = make_options(b, &err);
+    int rc = make_options(b, &err), status = rc < 0;
 
-    if (rc < 0 && rank_is_first(b->rank))
-        print_failure(b, rc, &err);
-    if (rc < 0)
-        status = 1;
-    else if (rank_is_first(b->rank))
-        status = run_first_rank(b);
-    else
+    if (rank_is_first(b->rank))
+        status = run_first_rank(b, rc, &err);
+    else if (rc == 0)
         rank_serve(b->rank, &b->options, &place);
     remove_staging(b);
     options_done(&b->options);
