@@ -9,6 +9,7 @@
 #include "mpi/output.h"
 
 #include <dirent.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,12 +80,12 @@ static int make_options(struct batch *b, struct err *err)
 /* Returns "Lustre" ... for a directory, which need not exist yet; NULL for a local file system. */
 static const char *find_network(const char *path)
 {
-    char *at = strdup(path), *slash;
+    char *copy = strdup(path), *at = copy;
 
-    while (at && access(at, F_OK) < 0 && (slash = strrchr(at, '/')) && slash > at)
-        *slash = '\0';
+    while (at && access(at, F_OK) < 0 && strcmp(at, "/") != 0 && strcmp(at, ".") != 0)
+        at = dirname(at);
     const char *network = at ? index_refused_filesystem(at) : NULL;
-    free(at);
+    free(copy);
     return network;
 }
 
