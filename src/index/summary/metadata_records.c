@@ -30,16 +30,20 @@ static struct text value_text(const struct trace_value *v, char *scratch)
     }
 }
 
+static uint32_t add_text(struct part *p, struct texts *texts, struct text text)
+{
+    uint32_t id = texts_add_any(texts, text);
+
+    if (id == INDEX_NO_TEXT)
+        p->error = -ENOMEM;
+    return id;
+}
+
 static uint32_t text_id(struct part *p, struct texts *texts, const struct trace_value *v)
 {
     char scratch[32];
 
-    if (!v)
-        return INDEX_NO_TEXT;
-    uint32_t id = texts_add_any(texts, value_text(v, scratch));
-    if (id == INDEX_NO_TEXT)
-        p->error = -ENOMEM;
-    return id;
+    return v ? add_text(p, texts, value_text(v, scratch)) : INDEX_NO_TEXT;
 }
 
 static bool is_int(const struct trace_value *v)
@@ -221,7 +225,7 @@ static void record_version(struct part *p, struct texts *texts, const struct tra
     if (v->type == TRACE_INT && v->i >= 0) {
         int len = snprintf(out, sizeof out, "%lld.%lld.%lld", (long long)v->i / 100000,
                            (long long)v->i / 100 % 1000, (long long)v->i % 100);
-        p->version = texts_add_any(texts, (struct text){out, (size_t)len});
+        p->version = add_text(p, texts, (struct text){out, (size_t)len});
     } else {
         p->version = text_id(p, texts, v);
     }
