@@ -335,7 +335,7 @@ static void print_failure(const struct batch *b, int rc, struct err *err)
     buf_done(&why);
 }
 
-/* `rc`: the error of make_options. The other ranks end when this one does, after that error, too. */
+/* `rc`: the error of make_options; the other ranks wait for the end of this one then, too. */
 static int run_first_rank(struct batch *b, int rc, struct err *err)
 {
     if (rc == 0)

@@ -106,17 +106,14 @@ static bool find_kind(struct text name, uint8_t *ret)
     return false;
 }
 
-/* Appends the record as valid JSON, and a newline. */
+/* Appends the record as valid JSON, and a newline. If it cannot be repaired, the line is empty:
+ * answers leave out the record. */
 static void append_line(struct part *p, const struct trace_event *e, const char *chunk_text)
 {
-    size_t before = p->lines.len;
-
-    if (e->repaired) {
-        if (trace_repair(chunk_text + e->offset, e->len, &p->lines) < 0)
-            p->lines.len = before; /* an empty line: answers leave out the record */
-    } else {
+    if (e->repaired)
+        trace_repair(chunk_text + e->offset, e->len, &p->lines);
+    else
         buf_append(&p->lines, chunk_text + e->offset, e->len);
-    }
     buf_putc(&p->lines, '\n');
 }
 
@@ -153,7 +150,8 @@ void part_end_metadata(struct part *p, struct texts *texts)
     p->lookup = NULL;
 }
 
-/* Defers the ids of hash and value. Returns false if the record is not of that kind. */
+/* Defers the ids of hash and value. Returns false if they are not texts of the chunk, or without
+ * memory. */
 static bool defer_ids(struct part *p, const struct trace_event *e, const char *chunk_text,
                       const struct trace_value *hash, const struct trace_value *value)
 {
