@@ -361,7 +361,9 @@ static int run_rank(struct batch *b)
 
     if (rank_is_first(b->rank))
         status = run_first_rank(b, rc, &err);
-    else if (rc == 0)
+    else if (rc < 0)
+        rank_idle(b->rank, rc, &err);
+    else
         rank_serve(b->rank, &b->options, &place);
     remove_staging(b);
     options_done(&b->options);
