@@ -108,14 +108,15 @@ static int choose_staging(struct batch *b, const struct roots *roots, struct err
     return rc;
 }
 
-/* Removes the files of an index, and its folder. Other entries do not belong to it, and stay. */
+/* Removes the files of an index, and its folder. Other entries do not belong to it, and stay. Some
+ * file systems do not report types; unlinkat does not remove folders. */
 static void remove_index(const char *path)
 {
     DIR *d = opendir(path);
     struct dirent *e;
 
     while (d && (e = readdir(d)))
-        if (e->d_type == DT_REG)
+        if (e->d_type == DT_REG || e->d_type == DT_UNKNOWN)
             unlinkat(dirfd(d), e->d_name, 0);
     if (d)
         closedir(d);
