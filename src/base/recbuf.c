@@ -1,6 +1,7 @@
 /* recbuf.c - see recbuf.h */
 #include "base/recbuf.h"
 
+#include <errno.h>
 #include <string.h>
 
 void rec_put_u(struct buf *b, uint64_t v)
@@ -44,6 +45,11 @@ struct rec rec_of(struct text t)
     const uint8_t *p = (const uint8_t *)t.ptr;
 
     return (struct rec){.ptr = p, .end = t.len ? p + t.len : p};
+}
+
+int rec_error(const struct rec *r)
+{
+    return r->no_memory ? -ENOMEM : r->bad ? ERR_CORRUPT : 0;
 }
 
 /* Concatenates the low 7 bits of the 8 bytes. */

@@ -18,11 +18,13 @@ void rec_put_buf(struct buf *b,
 struct text_ids;
 struct rec {
     const uint8_t *ptr, *end;
-    bool bad; /* ran out of bytes; values are then 0 */
+    bool bad;       /* ran out of bytes, or of memory; values are then 0 */
+    bool no_memory; /* it is `bad` because texts_get_ref had no memory for a text */
     /* maps ids of texts of another process (index/store/text_ids.h); NULL: they are of this one */
     const struct text_ids *ids;
 };
 struct rec rec_of(struct text t);
+int rec_error(const struct rec *r); /* returns 0, ERR_CORRUPT or -ENOMEM */
 uint64_t rec_u_long(struct rec *r); /* a number of any length: called by rec_u */
 static inline uint64_t rec_u(struct rec *r)
 {

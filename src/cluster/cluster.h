@@ -4,7 +4,7 @@
  * rank to another arrive in the order in which they were sent. A request has an answer. Several
  * requests are answered at a time, in any order, so one that reads the disk does not delay others.
  *
- * May use:   base, MPI.       Used by: the daemon of an MPI job.
+ * May use:   base, MPI.       Used by: mpi.
  * Threads:   cluster_join, cluster_start and cluster_leave: the main thread. All others: any
  *            thread. The module has one thread for all calls of MPI, one for messages, and a pool
  *            of 2 to 8 threads for requests. The MPI thread sleeps. It is woken by the threads of

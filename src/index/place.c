@@ -84,9 +84,7 @@ int place_prepare(const char *path, bool read_only, struct err *err)
         if ((failpoint("place.make") || mkdir(path, 0700) < 0) && errno != EEXIST)
             return err_set(err, -errno, "%s: %s", path, strerror(errno));
     }
-    if (lstat(path, &st) < 0 || statfs(path, &fs) < 0)
-        return err_set(err, -errno, "%s: %s", path, strerror(errno));
-    if (S_ISLNK(st.st_mode) && stat(path, &st) < 0)
+    if (stat(path, &st) < 0 || statfs(path, &fs) < 0)
         return err_set(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return err_set(err, -ENOTDIR, "%s is not a directory", path);

@@ -9,6 +9,7 @@
 #include "mpi/output.h"
 
 #include <dirent.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,23 +80,23 @@ static int make_options(struct batch *b, struct err *err)
 /* Returns "Lustre" ... for a directory, which need not exist yet; NULL for a local file system. */
 static const char *find_network(const char *path)
 {
-    char *at = strdup(path), *slash;
+    char *copy = strdup(path), *at = copy;
 
-    while (at && access(at, F_OK) < 0 && (slash = strrchr(at, '/')) && slash > at)
-        *slash = '\0';
+    while (at && access(at, F_OK) < 0 && strcmp(at, "/") != 0 && strcmp(at, ".") != 0)
+        at = dirname(at);
     const char *network = at ? index_refused_filesystem(at) : NULL;
-    free(at);
+    free(copy);
     return network;
 }
 
-static int choose_staging(struct batch *b, struct err *err)
+static int choose_staging(struct batch *b, const struct roots *roots, struct err *err)
 {
     const char *given = b->settings.staging_dir, *network = given ? find_network(given) : NULL;
     char *place = NULL;
 
     if (given && !network)
         return (b->staging = strdup(given)) ? 0 : -ENOMEM;
-    int rc = place_choose(&b->site.roots, &b->options, true, &place, err);
+    int rc = place_choose(roots, &b->options, true, &place, err);
     if (rc == 0 && asprintf(&b->staging, "%s/%s", place, b->tool->staging) < 0) {
         b->staging = NULL;
         rc = -ENOMEM;
@@ -107,14 +108,15 @@ static int choose_staging(struct batch *b, struct err *err)
     return rc;
 }
 
-/* Removes the files of an index, and its folder. Other entries do not belong to it, and stay. */
+/* Removes the files of an index, and its folder. Other entries do not belong to it, and stay. Some
+ * file systems do not report types; unlinkat does not remove folders. */
 static void remove_index(const char *path)
 {
     DIR *d = opendir(path);
     struct dirent *e;
 
     while (d && (e = readdir(d)))
-        if (e->d_type == DT_REG)
+        if (e->d_type == DT_REG || e->d_type == DT_UNKNOWN)
             unlinkat(dirfd(d), e->d_name, 0);
     if (d)
         closedir(d);
@@ -142,7 +144,7 @@ static int choose_index(struct daemon_site *s, const struct options *o, unsigned
 {
     struct batch *b = arg;
     (void)o;
-    int rc = choose_staging(b, err);
+    int rc = choose_staging(b, &s->roots, err);
 
     if (rc < 0)
         return rc;
@@ -334,21 +336,20 @@ static void print_failure(const struct batch *b, int rc, struct err *err)
     buf_done(&why);
 }
 
-static int run_first_rank(struct batch *b)
+/* `rc`: the error of make_options; the other ranks wait for the end of this one then, too. */
+static int run_first_rank(struct batch *b, int rc, struct err *err)
 {
-    struct err err = {0};
-
-    log_set_level(b->options.log_level);
+    if (rc == 0)
+        log_set_level(b->options.log_level);
     daemon_use_little_memory();
     rank_start(b->rank);
-    int rc = run_job(b, &err);
+    rc = rc ? rc : run_job(b, err);
     if (rc < 0)
-        print_failure(b, rc, &err);
+        print_failure(b, rc, err);
     output_free(b->output);
     daemon_site_close(&b->site);
     http_runner_free(b->runner);
     buf_done(&b->info);
-    err_done(&err);
     rank_end_all(b->rank);
     return rc < 0;
 }
@@ -357,14 +358,12 @@ static int run_rank(struct batch *b)
 {
     const struct rank_place place = {choose_index, b};
     struct err err = {0};
-    int status = 0, rc = make_options(b, &err);
+    int rc = make_options(b, &err), status = rc < 0;
 
-    if (rc < 0 && rank_is_first(b->rank))
-        print_failure(b, rc, &err);
-    if (rc < 0)
-        status = 1;
-    else if (rank_is_first(b->rank))
-        status = run_first_rank(b);
+    if (rank_is_first(b->rank))
+        status = run_first_rank(b, rc, &err);
+    else if (rc < 0)
+        rank_idle(b->rank, rc, &err);
     else
         rank_serve(b->rank, &b->options, &place);
     remove_staging(b);

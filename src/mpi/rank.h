@@ -45,6 +45,8 @@ struct rank_place {
     void *arg;
 };
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place);
+/* Waits for the end of the job without an index. `rc`, `err`: why there is none, or 0. */
+void rank_idle(struct rank *r, int rc, const struct err *err);
 /* Opens a runner for requests inside the process; it borrows `s`. */
 int rank_open_runner(const struct daemon_site *s, const struct options *o, struct err *err,
                      struct http_runner **ret);

@@ -88,6 +88,20 @@ static void ignore_signals(void)
 }
 
 /* A rank reports why it has no index only if rank 0 needs it: the same error may occur there. */
+static void set_index_error(struct rank *r, int rc, const struct err *err)
+{
+    if (rc < 0 && !(r->index_error = strdup(err->text[0] ? err->text : err_text(rc))))
+        cluster_abort(r->cluster, err_text(rc));
+}
+
+void rank_idle(struct rank *r, int rc, const struct err *err)
+{
+    ignore_signals();
+    set_index_error(r, rc, err);
+    rank_start(r);
+    rank_wait(r);
+}
+
 void rank_serve(struct rank *r, const struct options *o, const struct rank_place *place)
 {
     struct daemon_site s = {.ranks = &r->ranks};
@@ -99,8 +113,7 @@ void rank_serve(struct rank *r, const struct options *o, const struct rank_place
     daemon_use_little_memory();
     int rc = open_index(&s, o, place, &err);
     rc = rc < 0 ? rc : open_scans(&s, o, &scans, &err);
-    if (rc < 0 && !(r->index_error = strdup(err.text[0] ? err.text : err_text(rc))))
-        cluster_abort(r->cluster, err_text(rc));
+    set_index_error(r, rc, &err);
     rank_start(r);
     rank_wait(r);
     r->ranks.receive(r, NULL); /* no more messages are passed to the index */
@@ -117,13 +130,10 @@ void rank_work(struct rank *r, int argc, char **argv)
     struct err err = {0};
     int rc = options_parse(&o, argc, argv, &err);
 
-    if (rc == 0 && !o.help && !o.version && !o.document && !o.check_only) {
+    if (rc == 0 && !o.help && !o.version && !o.document && !o.check_only)
         rank_serve(r, &o, &place);
-    } else { /* rank 0 prints the error, or the requested text */
-        ignore_signals();
-        rank_start(r);
-        rank_wait(r);
-    }
+    else /* rank 0 prints the requested text */
+        rank_idle(r, rc, &err);
     options_done(&o);
     err_done(&err);
 }

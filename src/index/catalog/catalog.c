@@ -175,15 +175,18 @@ static void mark_record_dirty(struct index *ix, struct entry *e)
 
 void catalog_publish_run(struct index *ix, struct entry *e, struct view *v)
 {
-    bool missing = e->view->pub.state == INDEX_MISSING;
-    struct view *hidden = missing ? view_with_state(v, INDEX_MISSING) : NULL;
+    uint8_t before = (uint8_t)v->pub.state;
+    struct view *hidden = NULL;
 
-    if (e->replaced && !missing)
-        hidden = view_hidden(v);
-    if (hidden) {
-        hidden->state_before = (uint8_t)v->pub.state;
-        hidden->missing_since_ns = e->view->missing_since_ns;
+    if (e->view->pub.state == INDEX_MISSING) {
+        v->pub.state = INDEX_MISSING;
+        hidden = v;
+    } else if (e->replaced && (hidden = view_hidden(v))) {
         view_release(v);
+    }
+    if (hidden) {
+        hidden->state_before = before;
+        hidden->missing_since_ns = e->view->missing_since_ns;
         mark_record_dirty(ix, e);
     }
     catalog_publish(ix, e, hidden ? hidden : v);

@@ -180,7 +180,8 @@ static int decode_record(struct index *ix, struct rec *r, struct view *v)
     if (rc == 0)
         decode_place(ix, r, v);
     rc = v->arena.error ? v->arena.error : rc;
-    return rc ? rc : r->bad || !v->pub.name || !v->pub.path ? ERR_CORRUPT : 0;
+    rc = rc ? rc : rec_error(r);
+    return rc ? rc : !v->pub.name || !v->pub.path ? ERR_CORRUPT : 0;
 }
 
 int file_decode(struct index *ix, uint32_t id, struct rec r, struct view **ret)

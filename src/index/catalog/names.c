@@ -206,7 +206,7 @@ static int decode_records(struct index *ix, struct rec *r, struct index_name *na
         n->row = row += (uint32_t)rec_u(r);
         n->line = i;
     }
-    return r->bad ? ERR_CORRUPT : 0;
+    return rec_error(r);
 }
 
 static int split_lines(struct text lines, struct text *out, uint32_t count)

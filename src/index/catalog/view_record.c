@@ -84,7 +84,7 @@ static int decode_names(struct index *ix, struct rec *in, struct view *v)
 {
     record_decode(names_fields, in, ix->texts, &v->arena, v);
     if (v->arena.error || in->bad)
-        return v->arena.error ? v->arena.error : ERR_CORRUPT;
+        return v->arena.error ? v->arena.error : rec_error(in);
     struct index_name *list = (struct index_name *)v->pub.names;
     for (uint32_t i = 0; i < v->pub.name_count; i++)
         list[i].line = INDEX_NO_TEXT;

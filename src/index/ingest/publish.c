@@ -41,18 +41,18 @@ static void finish_entry(struct writer *w, struct run *run)
     }
 }
 
-void store_generation(struct writer *w, uint32_t changes, bool closing)
+void store_generation(struct writer *w, uint32_t changes, bool clean)
 {
     struct kv_key key = kv_key_of_name("generation"), next_file_key = kv_key_of_name("next_file");
     struct buf value = {0}, next_file = {0};
 
     pthread_mutex_lock(&w->ix->lock);
     uint64_t generation = w->ix->generation + changes;
-    if (!closing && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
+    if (!clean && generation + GENERATIONS_AHEAD / 4 > w->ix->generation_stored)
         w->ix->generation_stored = generation + GENERATIONS_AHEAD;
     /* The next process may be able to read directories that this one could not read: then its first
      * snapshot needs another number. */
-    if (closing)
+    if (clean)
         w->ix->generation_stored = generation + (w->ix->unreadable_dirs != NULL);
     rec_put_u(&value, w->ix->generation_stored);
     rec_put_u(&next_file, w->ix->next_file);

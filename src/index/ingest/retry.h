@@ -1,6 +1,7 @@
-/* retry.h - retries of files that an error of the system made unreadable; under index.lock.
+/* retry.h - retries of files that an error of the system made unreadable.
  *
- * Used by:   ingest only.
+ * Used by:   ingest only. Threads: functions of an entry are called under index.lock, the others by
+ *            any thread.
  */
 #ifndef DFTRACERD_INDEX_INGEST_RETRY_H
 #define DFTRACERD_INDEX_INGEST_RETRY_H
@@ -19,7 +20,7 @@ bool retry_is_wanted(const struct entry *e);
  * published. */
 int64_t retry_delay_ns(struct entry *e, const struct run *run);
 /* Returns whether a file that is otherwise unchanged can now be read where reading ended before.
- * Without the lock. buf: `len` bytes. */
+ * buf: `len` bytes. */
 bool retry_can_read(const struct run *run, int fd, char *buf, size_t len);
 
 #endif

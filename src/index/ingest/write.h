@@ -72,7 +72,8 @@ struct pending_view {
     bool over;         /* the run has ended */
 };
 void publish_views(struct writer *w, struct pending_view *list, uint32_t count, bool stored);
-/* Adds the generation to the batch. `changes`: number of generations that the batch begins. */
+/* Adds the generation to the batch. `changes`: number of generations that the batch begins.
+ * `clean`: the daemon stops. */
 void store_generation(struct writer *w, uint32_t changes, bool clean);
 
 /* ---- full.c ---------------------------------------------------------------------------------- */

@@ -101,7 +101,7 @@ struct remote_cache *remote_cache_new(struct ranks *r, uint64_t bytes);
 void remote_cache_free(struct remote_cache *c); /* NULL-safe */
 /* The value of a chunk of another rank, valid until remote_chunk_release. */
 struct remote_chunk {
-    struct kv_key key; /* follows the kind of the request */
+    struct kv_key key; /* the kind of the request, and the key in the store */
     struct buf value;
     unsigned references; /* under the lock of the cache; includes that of the cache */
 };

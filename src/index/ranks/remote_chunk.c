@@ -184,7 +184,7 @@ int remote_checkpoint(struct remote_cache *cache, uint32_t file, uint64_t from,
             rc = checkpoint_copy_window(ret, CHECKPOINT_FILE);
         remote_chunk_release(cache, c);
     }
-    return rc;
+    return rc == -ENOENT ? ERR_CORRUPT : rc;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

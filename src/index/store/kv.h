@@ -37,7 +37,7 @@ enum kv_table {
     KV_SUMMARY,    /* file, version                 -> summary of the whole file */
     KV_TEXT,       /* id                            -> text */
     KV_NAME,       /* file, chunk, version          -> metadata records of the chunk */
-    KV_GARBAGE,    /* table, key                    -> nothing: a value or a whole file to delete */
+    KV_GARBAGE,    /* kind, file, two numbers       -> nothing: a value or a whole file to delete */
     KV_TABLES
 };
 const char *kv_table_name(enum kv_table t);

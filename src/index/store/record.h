@@ -70,8 +70,8 @@ struct record_field {
 void record_encode(const struct record_field *fields, const void *object, const struct texts *texts,
                    struct buf *out);
 /* Decodes a record. Members without a row keep their values. A corrupt record sets r->bad, and
- * values are then 0; the arena, which owns strings and lists, keeps an error if memory is short. It
- * may be NULL if there are no strings and lists. */
+ * values are then 0; so does lack of memory for a text id (rec_error). The arena, which owns
+ * strings and lists, keeps an error if memory is short. It may be NULL if there are none. */
 void record_decode(const struct record_field *fields, struct rec *r, struct texts *texts,
                    struct arena *arena, void *object);
 /* Prints `format`, where "{member}" is replaced by its value and "{member.member}" by that of a

@@ -37,5 +37,8 @@ uint32_t texts_get_ref(struct texts *t, struct rec *r)
         return INDEX_NO_TEXT;
     }
     r->ptr += text.len;
-    return texts_add_any(t, text);
+    uint32_t id = texts_add_any(t, text);
+    if (id == INDEX_NO_TEXT)
+        r->bad = r->no_memory = true;
+    return id;
 }

@@ -49,7 +49,7 @@ void texts_lost(struct texts *t);   /* they have not been committed, and are in 
 int texts_load(struct texts *t, struct kv_read *r);
 
 /* References in records: the id if the store has the text, else the text itself. INDEX_NO_TEXT has
- * its own form. */
+ * its own form. Without memory for a text, texts_get_ref sets r->no_memory. */
 void texts_put_ref(const struct texts *t, struct buf *b, uint32_t id);
 uint32_t texts_get_ref(struct texts *t, struct rec *r);
 

@@ -65,6 +65,7 @@ struct chunk_summary {
     VEC(struct thread) threads;
     uint32_t thread_cache[1 << CACHE_BITS]; /* thread, by some bits of the key's hash */
     bool no_names;                          /* some names have no ids, for lack of memory */
+    bool no_memory;                         /* an id is missing */
     /* nano: durations are in ns, otherwise in us; wide: times do not fit 64 bits of ns */
     bool nano, wide;
     int64_t dur_scale, ts_scale; /* factors to ns */
@@ -80,24 +81,32 @@ struct work {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static uint32_t entry_id(struct texts *texts, const struct column_entry *e)
+static uint32_t add_text(struct chunk_summary *s, struct text text)
+{
+    uint32_t id = texts_add_any(s->texts, text);
+
+    s->no_memory |= id == INDEX_NO_TEXT;
+    return id;
+}
+
+static uint32_t entry_id(struct chunk_summary *s, const struct column_entry *e)
 {
     char scratch[32];
 
     if (e->type == TRACE_TEXT && e->text_id != INDEX_NO_TEXT)
         return e->text_id;
     if (e->type == TRACE_INT || e->type == TRACE_BOOL)
-        return texts_add_any(texts, (struct text){scratch, num_format_i64(e->i, scratch)});
+        return add_text(s, (struct text){scratch, num_format_i64(e->i, scratch)});
     if (e->type == TRACE_DOUBLE)
-        return texts_add_any(texts, (struct text){scratch, num_format_double(e->d, scratch)});
-    return texts_add_any(texts, e->text);
+        return add_text(s, (struct text){scratch, num_format_double(e->d, scratch)});
+    return add_text(s, e->text);
 }
 
 /* There may be as many names of events as events. */
 static uint32_t name_id(struct chunk_summary *s, const struct column_entry *e)
 {
     if (e->type != TRACE_TEXT || e->text_id != INDEX_NO_TEXT)
-        return entry_id(s->texts, e);
+        return entry_id(s, e);
     uint32_t id = texts_add_name(s->texts, e->text);
     s->no_names |= id == INDEX_NO_TEXT;
     return id;
@@ -114,7 +123,7 @@ static int lane_ids(struct chunk_summary *s, struct lane *l)
     for (uint32_t i = 0; i < l->col.entries && rc == 0; i++) {
         rc = column_entry(s->view, &l->col, i, &e);
         if (rc == 0)
-            l->ids[i] = l == &s->name ? name_id(s, &e) : entry_id(s->texts, &e);
+            l->ids[i] = l == &s->name ? name_id(s, &e) : entry_id(s, &e);
     }
     return rc;
 }
@@ -160,8 +169,7 @@ static uint32_t lane_text(struct chunk_summary *s, const struct lane *l, uint32_
         return INDEX_NO_TEXT;
     if (l->coded)
         return l->ids[l->batch->codes[i]];
-    return texts_add_any(s->texts,
-                         (struct text){scratch, num_format_i64(l->batch->i64[i], scratch)});
+    return add_text(s, (struct text){scratch, num_format_i64(l->batch->i64[i], scratch)});
 }
 
 static inline int64_t lane_int(const struct lane *l, uint32_t i)
@@ -485,6 +493,7 @@ int part_add_chunk(struct part *p, struct texts *texts, struct chunk_view *view)
     rc = rc ? rc : add_rows(s);
     rc = rc ? rc : add_groups(s);
     rc = rc ? rc : add_threads(s);
+    rc = rc ? rc : s->no_memory ? -ENOMEM : 0;
     arena_done(&s->arena);
     vec_done(&s->groups);
     vec_done(&s->threads);

@@ -30,16 +30,20 @@ static struct text value_text(const struct trace_value *v, char *scratch)
     }
 }
 
+static uint32_t add_text(struct part *p, struct texts *texts, struct text text)
+{
+    uint32_t id = texts_add_any(texts, text);
+
+    if (id == INDEX_NO_TEXT)
+        p->error = -ENOMEM;
+    return id;
+}
+
 static uint32_t text_id(struct part *p, struct texts *texts, const struct trace_value *v)
 {
     char scratch[32];
 
-    if (!v)
-        return INDEX_NO_TEXT;
-    uint32_t id = texts_add_any(texts, value_text(v, scratch));
-    if (id == INDEX_NO_TEXT)
-        p->error = -ENOMEM;
-    return id;
+    return v ? add_text(p, texts, value_text(v, scratch)) : INDEX_NO_TEXT;
 }
 
 static bool is_int(const struct trace_value *v)
@@ -102,17 +106,14 @@ static bool find_kind(struct text name, uint8_t *ret)
     return false;
 }
 
-/* Appends the record as valid JSON, and a newline. */
+/* Appends the record as valid JSON, and a newline. If it cannot be repaired, the line is empty:
+ * answers leave out the record. */
 static void append_line(struct part *p, const struct trace_event *e, const char *chunk_text)
 {
-    size_t before = p->lines.len;
-
-    if (e->repaired) {
-        if (trace_repair(chunk_text + e->offset, e->len, &p->lines) < 0)
-            p->lines.len = before; /* an empty line: answers leave out the record */
-    } else {
+    if (e->repaired)
+        trace_repair(chunk_text + e->offset, e->len, &p->lines);
+    else
         buf_append(&p->lines, chunk_text + e->offset, e->len);
-    }
     buf_putc(&p->lines, '\n');
 }
 
@@ -149,7 +150,8 @@ void part_end_metadata(struct part *p, struct texts *texts)
     p->lookup = NULL;
 }
 
-/* Defers the ids of hash and value. Returns false if the record is not of that kind. */
+/* Defers the ids of hash and value. Returns false if they are not texts of the chunk, or without
+ * memory. */
 static bool defer_ids(struct part *p, const struct trace_event *e, const char *chunk_text,
                       const struct trace_value *hash, const struct trace_value *value)
 {
@@ -221,7 +223,7 @@ static void record_version(struct part *p, struct texts *texts, const struct tra
     if (v->type == TRACE_INT && v->i >= 0) {
         int len = snprintf(out, sizeof out, "%lld.%lld.%lld", (long long)v->i / 100000,
                            (long long)v->i / 100 % 1000, (long long)v->i % 100);
-        p->version = texts_add_any(texts, (struct text){out, (size_t)len});
+        p->version = add_text(p, texts, (struct text){out, (size_t)len});
     } else {
         p->version = text_id(p, texts, v);
     }

@@ -361,7 +361,7 @@ int part_decode(struct rec *r, struct texts *texts, struct part **ret)
         return -ENOMEM;
     record_decode(part_fields, r, texts, NULL, p);
     decode_lists(r, texts, p);
-    int rc = r->bad ? ERR_CORRUPT : p->error;
+    int rc = p->error ? p->error : rec_error(r);
     rc = rc ? rc : summary_decode(r, texts, &s);
     if (rc) {
         part_free(p);

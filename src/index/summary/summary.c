@@ -341,7 +341,7 @@ static int decode_name(struct rec *r, struct texts *texts, struct summary *s)
     record_decode(summary_name_fields, r, texts, NULL, &stored);
     decode_histogram(r, &stored.histogram);
     if (r->bad || !moments_are_plausible(&stored.duration))
-        return ERR_CORRUPT;
+        return r->no_memory ? -ENOMEM : ERR_CORRUPT;
     /* The stored summary may have been made when more memory was available. */
     struct summary_name *n = get_name(s, stored.class, stored.cat, stored.name, SUMMARY_NAMES_MAX);
     ssize_t used = n ? sketch_decode(r->ptr, (size_t)(r->end - r->ptr), &sketch) : -ENOMEM;
@@ -362,7 +362,7 @@ static int decode_thread(struct rec *r, struct texts *texts, struct summary *s)
 
     record_decode(summary_thread_fields, r, texts, NULL, &stored);
     if (r->bad)
-        return ERR_CORRUPT;
+        return rec_error(r);
     struct summary_thread *t = summary_get_thread(s, &stored);
     if (!t)
         return -ENOMEM;

@@ -27,10 +27,24 @@ def launcher(path):
     return [mpirun, *(["--oversubscribe", "--bind-to", "none"] if library == "openmpi" else [])]
 
 
+def run_command(command, cwd, environment):
+    """(exit status, standard output, standard error)"""
+    ran = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         env={**(environment or os.environ), **ENVIRONMENT}, timeout=120 * SLOW)  # fmt: skip
+    return ran.returncode, ran.stdout.decode(), ran.stderr.decode()
+
+
 def run(ranks, name, *arguments, cwd=None, environment=None):
-    """(exit status, standard output, standard error). 0 ranks: one process, without mpirun."""
+    """0 ranks: one process, without mpirun."""
     path = program(name)
     start = [*launcher(path), "-n", str(ranks)] if ranks else []
-    ran = subprocess.run([*start, path, *arguments], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, env={**(environment or os.environ), **ENVIRONMENT}, timeout=120 * SLOW)  # fmt: skip
-    return ran.returncode, ran.stdout.decode(), ran.stderr.decode()
+    return run_command([*start, path, *arguments], cwd, environment)
+
+
+def run_each(variables, name, *arguments, cwd=None, environment=None):
+    """A process for each item of a list of variables, which only its environment has."""
+    path = program(name)
+    command = launcher(path)
+    for i, own in enumerate(variables):
+        command = [*command, *[":"] * (i > 0), "-n", "1", "env", *("%s=%s" % v for v in own.items()), path, *arguments]
+    return run_command(command, cwd, environment)

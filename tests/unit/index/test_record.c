@@ -2,6 +2,9 @@
 /* Records from tables of fields: bytes by hand, what is refused, what is printed. */
 #include "index/store/record.h"
 #include "check.h"
+#include "failing_malloc.h"
+
+#include <errno.h>
 
 struct point {
     bool is_far, has_depth;
@@ -107,5 +110,32 @@ static void decodes(void)
     texts_free(texts);
 }
 
-static const struct check_test tests[] = {{"encodes", encodes}, {"decodes", decodes}, {NULL, NULL}};
+/* A text that the store does not have needs memory. */
+static void decodes_without_memory(void)
+{
+    static const char text[] = {0, 0, 2 * (1 + 1), 'x', 0};
+    unsigned failed = 0;
+
+    for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n, 48)) {
+        struct rec r = rec_of((struct text){text, sizeof text});
+        struct arena arena = {0};
+        struct point p = {0};
+        struct texts *texts = texts_new();
+        if (texts) {
+            record_decode(fields, &r, texts, &arena, &p);
+            failing_malloc_stop();
+            failed += r.bad;
+            CHECK_INT(rec_error(&r), r.bad ? -ENOMEM : 0);
+            CHECK(r.bad || texts_get(texts, p.name).len == 1);
+        }
+        arena_done(&arena);
+        texts_free(texts);
+    }
+    CHECK(!FAILING_MALLOC || failed > 0);
+}
+
+static const struct check_test tests[] = {{"encodes", encodes},
+                                          {"decodes", decodes},
+                                          {"decodes_without_memory", decodes_without_memory},
+                                          {NULL, NULL}};
 CHECK_MAIN(tests)

@@ -3,7 +3,8 @@
 #include "rank_world.h"
 
 #include "dftracerd/vec.h"
-#include "index/store/kv.h"
+#include "index/catalog/index.h"
+#include "index/ranks/ranks.h"
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
@@ -272,6 +273,20 @@ static void chunks_are_deleted(void)
     world_end();
 }
 
+/* A store without the checkpoint is corrupt, on rank 0 and on other ranks. */
+static void a_checkpoint_is_missing(void)
+{
+    struct trace_checkpoint at;
+    struct index *ix;
+
+    world();
+    ix = open_ranks(usual);
+    CHECK_INT(checkpoint_copy(ix->kv, 7, 0, CHECKPOINT_FILE, &at), ERR_CORRUPT);
+    CHECK_INT(remote_checkpoint(ranks[1].ix->remote_cache, 7, 0, 0, &at), ERR_CORRUPT);
+    close_ranks();
+    world_end();
+}
+
 /* Whatever was on its way when all stop, nothing is wrong afterwards. */
 static void stopped_at_any_moment(void)
 {
@@ -376,6 +391,7 @@ static const struct check_test tests[] = {
     {"a_large_file_is_divided", a_large_file_is_divided},
     {"a_file_grows", a_file_grows},
     {"a_store_is_lost", a_store_is_lost},
+    {"a_checkpoint_is_missing", a_checkpoint_is_missing},
     {"chunks_are_deleted", chunks_are_deleted},
     {"stopped_at_any_moment", stopped_at_any_moment},
     {"a_unit_is_told_late", a_unit_is_told_late},

@@ -3,6 +3,9 @@
  * together. */
 #include "index/summary/part.h"
 #include "check.h"
+#include "failing_malloc.h"
+
+#include <errno.h>
 
 enum { MANY = SUMMARY_NAMES_MAX + 1000 };
 
@@ -84,9 +87,92 @@ static void merged(void)
     }
 }
 
+/* The version in a record of the tracer is kept, or the part has an error. */
+static void version_without_memory(void)
+{
+    static const char line[128] = "{\"name\":\"start\",\"cat\":\"dftracer\",\"pid\":1,\"ph\":\"X\","
+                                  "\"args\":{\"version\":100008}}";
+    struct trace_scanner *scanner;
+    struct trace_event e;
+    unsigned failed = 0;
+
+    CHECK_STOP(trace_scanner_new(NULL, &scanner) == 0);
+    trace_scan_begin(scanner, line, strlen(line), TRACE_US);
+    CHECK_INT(trace_scan_next(scanner, &e), 1);
+    for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n, 48)) {
+        struct texts *texts = texts_new();
+        struct part *part = part_new();
+        if (texts && part) {
+            part_add_metadata(part, texts, &e, line, 0, 0);
+            failing_malloc_stop();
+            failed += part->error == -ENOMEM;
+            if (part->error == 0)
+                CHECK_TEXT(texts_get(texts, part->version), "1.0.8");
+        }
+        part_free(part);
+        texts_free(texts);
+    }
+    CHECK(!FAILING_MALLOC || failed > 0);
+    trace_scanner_free(scanner);
+}
+
+/* Builds a chunk that contains its texts; the category is a number. */
+static void build_chunk(struct buf *ret)
+{
+    static const char line[192] =
+        "{\"name\":\"read\",\"cat\":7,\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2,"
+        "\"ph\":\"X\",\"args\":{\"hhash\":\"h1\"}}";
+    struct chunk_options options = {.bloom_rate = 0.01};
+    struct chunk_builder *builder;
+    struct trace_scanner *scanner;
+    struct chunk_built built;
+    struct trace_event e;
+
+    CHECK_INT(trace_scanner_new(NULL, &scanner), 0);
+    CHECK_INT(chunk_builder_new(&options, &builder), 0);
+    trace_scan_begin(scanner, line, strlen(line), TRACE_US);
+    chunk_builder_begin(builder, scanner);
+    while (trace_scan_next(scanner, &e) == 1)
+        CHECK_INT(chunk_builder_add(builder, &e), 0);
+    CHECK_INT(chunk_builder_finish(builder, 0, ret, &built), 0);
+    chunk_builder_free(builder);
+    trace_scanner_free(scanner);
+}
+
+/* Categories and hosts are kept, or there is an error. A name may be missing. */
+static void chunk_without_memory(void)
+{
+    struct buf value = {0};
+    unsigned failed = 0;
+
+    build_chunk(&value);
+    for (unsigned n = 0; failing_malloc_next(n); n = failing_malloc_more(n, 48)) {
+        struct texts *texts = texts_new();
+        struct part *part = part_new();
+        struct chunk_view *view = NULL;
+        int rc = texts && part ? chunk_view_new(value.data, value.len, NULL, &view) : -ENOMEM;
+        rc = rc ? rc : part_add_chunk(part, texts, view);
+        failing_malloc_stop();
+        failed += rc == -ENOMEM;
+        if (rc == 0) {
+            CHECK_INT(part->summary->name_count, 1);
+            CHECK_INT(part->summary->thread_count, 1);
+            CHECK_TEXT(texts_get(texts, part->summary->names[0].cat), "7");
+            CHECK_TEXT(texts_get(texts, part->summary->threads[0].host), "h1");
+        }
+        chunk_view_free(view);
+        part_free(part);
+        texts_free(texts);
+    }
+    CHECK(!FAILING_MALLOC || failed > 0);
+    buf_done(&value);
+}
+
 static const struct check_test tests[] = {
     {"details", details, true},
     {"merged", merged, true},
+    {"version_without_memory", version_without_memory, true},
+    {"chunk_without_memory", chunk_without_memory, true},
     {NULL, NULL},
 };
 CHECK_MAIN(tests)
