@@ -31,18 +31,24 @@ int root_open_below(const struct root *r, const char *path, int flags)
     return open_beneath(r->fd, path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
+/* As root_open_parent, also below a --map. */
+static int open_parent(const struct root *r, const struct file *f, const char **ret_last)
+{
+    char dir[PATH_MAX] = ".";
+    const char *slash = strrchr(f->below, '/');
+    *ret_last = slash ? slash + 1 : f->below;
+    if (slash) {
+        memcpy(dir, f->below, (size_t)(slash - f->below));
+        dir[slash - f->below] = '\0';
+    }
+    const int flags = O_PATH | O_DIRECTORY;
+    return f->map >= 0 ? open_beneath(r->maps[f->map], dir, flags, 0)
+                       : root_open_below(r, dir, flags);
+}
+
 int root_open_parent(const struct root *r, const struct file *f, const char **ret_last)
 {
-    char dir[PATH_MAX];
-    const char *slash = strrchr(f->below, '/');
-    if (f->map >= 0)
-        return ROOT_READ_ONLY;
-    *ret_last = slash ? slash + 1 : f->below;
-    if (!slash)
-        return root_open_below(r, ".", O_PATH | O_DIRECTORY);
-    memcpy(dir, f->below, (size_t)(slash - f->below));
-    dir[slash - f->below] = '\0';
-    return root_open_below(r, dir, O_PATH | O_DIRECTORY);
+    return f->map >= 0 ? ROOT_READ_ONLY : open_parent(r, f, ret_last);
 }
 
 /* ---- the root itself ------------------------------------------------------------------------- */
@@ -217,6 +223,18 @@ int root_stat(const struct root *r, const struct file *f, struct stat *ret)
     int rc = fstat(fd, ret) < 0 ? -errno : 0;
     close(fd);
     return rc;
+}
+
+ssize_t root_readlink(const struct root *r, const struct file *f, char *out, size_t size)
+{
+    const char *last;
+    int dir = open_parent(r, f, &last);
+    if (dir < 0)
+        return dir;
+    ssize_t n = readlinkat(dir, last, out, size);
+    n = n < 0 ? -errno : n;
+    close(dir);
+    return n;
 }
 
 const char *root_error(int code)

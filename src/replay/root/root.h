@@ -47,7 +47,7 @@ int root_rename(struct root *r, struct file *from, struct file *to, const struct
 int root_link(struct root *r, struct file *from, struct file *to);
 int root_symlink(struct root *r, const struct file *target, struct file *to);
 int root_stat(const struct root *r, const struct file *f, struct stat *ret);
-ssize_t root_readlink(struct root *r, const struct file *f, char *out, size_t size);
+ssize_t root_readlink(const struct root *r, const struct file *f, char *out, size_t size);
 const char *root_error(int code);
 
 #endif

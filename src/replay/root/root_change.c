@@ -127,15 +127,3 @@ int root_symlink(struct root *r, const struct file *target, struct file *to)
 {
     return create_entry(r, to, target->below);
 }
-
-ssize_t root_readlink(struct root *r, const struct file *f, char *out, size_t size)
-{
-    const char *last;
-    int dir = root_open_parent(r, f, &last);
-    if (dir < 0)
-        return dir;
-    ssize_t n = readlinkat(dir, last, out, size);
-    n = n < 0 ? -errno : n;
-    close(dir);
-    return n;
-}
