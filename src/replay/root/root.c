@@ -214,10 +214,8 @@ int root_open_file(struct root *r, struct file *f, int flags)
 
 int root_stat(const struct root *r, const struct file *f, struct stat *ret)
 {
-    bool mapped = f->map >= 0;
-    int at = mapped ? r->maps[f->map] : r->fd;
-    int fd = open_beneath(at, f->below, O_PATH | (mapped ? 0 : O_NOFOLLOW),
-                          mapped ? 0 : RESOLVE_NO_XDEV);
+    int fd = f->map >= 0 ? open_beneath(r->maps[f->map], f->below, O_PATH, 0)
+                         : root_open_below(r, f->below, O_PATH | O_NOFOLLOW);
     if (fd < 0)
         return fd;
     int rc = fstat(fd, ret) < 0 ? -errno : 0;
