@@ -146,8 +146,10 @@ static bool changes(int flags)
 static int open_existing(struct root *r, const struct file *f, int flags)
 {
     struct stat s;
-    int rc = 0,
-        fd = root_open_below(r, f->below, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NONBLOCK);
+    int rc = 0, open_flags = (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NONBLOCK;
+    if (flags & O_TRUNC && (flags & O_ACCMODE) == O_RDONLY)
+        open_flags |= O_RDWR; /* ftruncate needs it */
+    int fd = root_open_below(r, f->below, open_flags);
     if (fd == -ENXIO) /* it is a pipe or socket without a reader */
         return ROOT_NOT_PLAIN;
     if (fd < 0)
