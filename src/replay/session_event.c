@@ -53,15 +53,20 @@ static int64_t filter_size(const struct event *e, const struct call *c)
     return moves ? items : -1;
 }
 
-/* Returns whether the event lies within an earlier one of its thread. */
-static bool is_nested(struct lane *lane, const struct event *e)
+/* Returns whether the event lies within an earlier one of its thread that `contains` others, as in
+ * /call-tree: a call without duration does not lie in one that ends when it begins. */
+static bool is_nested(struct lane *lane, const struct event *e, bool contains)
 {
     int64_t end;
     if (__builtin_add_overflow(e->ts_ns, e->dur_ns > 0 ? e->dur_ns : 0, &end))
         end = INT64_MAX;
-    if (end <= lane->outer_end_ns)
+    bool outer_is_instant = lane->outer_ns == lane->outer_end_ns;
+    if (end <= lane->outer_end_ns && (e->ts_ns < lane->outer_end_ns || outer_is_instant))
         return true;
-    lane->outer_end_ns = end;
+    if (contains) {
+        lane->outer_ns = e->ts_ns;
+        lane->outer_end_ns = end;
+    }
     return false;
 }
 
@@ -159,7 +164,8 @@ int session_event(struct replay *r, const struct event *e)
         r->report.beyond += !r->surveys;
         return 0;
     }
-    bool nested = is_nested(lane, e);
+    /* Counters and aggregated records are no calls, but in sleep mode their durations pass. */
+    bool nested = is_nested(lane, e, !e->is_counter || o->sleep_mode);
     if (!filter_passes(&o->filters, e, filter_size(e, c)) || (o->outermost && nested)) {
         r->report.filtered += !r->surveys;
         return 0;
