@@ -86,6 +86,7 @@ static int organize(void *arg, struct buf *answer)
         rc = sent < 0 ? sent : rc;
     }
     rc = rc == ERR_END ? archive_writer_end(o, answer, &err) : rc;
+    CHECK(rc != -ENOMEM || !err.param[0]); /* no parameter is wrong */
     if (limits)
         limits->stays = budget.memory_used;
     transform_free(work);
