@@ -84,7 +84,9 @@ static void prepare_unsurveyed(struct replay *r, const struct operation *op)
     for (int i = 0; i < 2; i++) {
         struct file *f = paths[i] ? paths[i]->file : NULL;
         int rc = f && !f->surveyed ? prepare_file(&r->root, &r->files, f) : 0;
-        if (rc < 0)
+        if (rc < 0 && !f->unprepared) {
+        }
+            f->unprepared = true;
             report_unprepared(&r->report, rc);
     }
 }
