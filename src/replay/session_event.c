@@ -15,16 +15,14 @@ static int cache_name(struct replay *r, struct text name, unsigned *ret_at)
     *ret_at = at;
     if (r->cached[at].key == key)
         return 0;
-    pthread_mutex_lock(&r->report.lock);
     int64_t id = report_name(&r->report, name);
-    if (id >= 0) {
-        r->cached[at].key = key;
-        r->cached[at].id = (uint32_t)id;
-        r->cached[at].text = r->report.by_name[id].text;
-        r->cached[at].call = call_find(name);
-    }
-    pthread_mutex_unlock(&r->report.lock);
-    return id < 0 ? (int)id : 0;
+    if (id < 0)
+        return (int)id;
+    r->cached[at].key = key;
+    r->cached[at].id = (uint32_t)id;
+    r->cached[at].text = r->report.by_name[id].text;
+    r->cached[at].call = call_find(name);
+    return 0;
 }
 
 static int count_event(struct report *p, const struct event *e)
@@ -85,9 +83,9 @@ static void prepare_unsurveyed(struct replay *r, const struct operation *op)
         struct file *f = paths[i] ? paths[i]->file : NULL;
         int rc = f && !f->surveyed ? prepare_file(&r->root, &r->files, f) : 0;
         if (rc < 0 && !f->unprepared) {
-        }
             f->unprepared = true;
             report_unprepared(&r->report, rc);
+        }
     }
 }
 

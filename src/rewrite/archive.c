@@ -91,7 +91,7 @@ static int note_sidecar(struct archive *a, const struct trace_tar_member *m, str
 static int check_member(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
     bool directory = m->kind == TRACE_TAR_DIRECTORY;
-    /* "." and "/" have an empty name here. */
+    /* "./" has an empty name here. */
     bool top = directory && (!m->name.len || text_eq(m->name, TEXT(".")));
 
     if (m->kind == TRACE_TAR_LINK)

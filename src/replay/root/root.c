@@ -239,12 +239,14 @@ ssize_t root_readlink(const struct root *r, const struct file *f, char *out, siz
 
 const char *root_error(int code)
 {
-    const char *text = code > ERR_BASE ? strerrordesc_np(-code) : NULL;
-    if (code == ROOT_NOT_OURS)
+    switch (code) {
+    case ROOT_NOT_OURS:
         return "the file was not made by this replay";
-    if (code == ROOT_NOT_PLAIN)
+    case ROOT_READ_ONLY:
+        return "the file of a --map is read only";
+    case ROOT_NOT_PLAIN:
         return "not a regular file or directory";
-    return code == ROOT_READ_ONLY ? "the file of a --map is read only"
-           : text                 ? text
-                                  : "unknown error";
+    default:
+        return err_text(code);
+    }
 }

@@ -6,7 +6,8 @@
  * forbidden) root_open refuses. A file that was there before the replay is opened for reading only,
  * and is neither changed, renamed, linked nor removed: it may be a hard link to any file. The same
  * applies to a foreign file that replaces one of the replay's own: its inode or time of birth
- * differs. The files of --map are opened for reading only, below the directory that it names.
+ * differs. The files of --map are opened for reading only, below the directory that it names; there
+ * symbolic links that stay below it are followed.
  * Threads: any, after root_open. Calls return 0 or a descriptor, or -errno. ROOT_NOT_OURS: the
  *          replay has not created the file, see above.
  */
