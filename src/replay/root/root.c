@@ -31,7 +31,7 @@ int root_open_below(const struct root *r, const char *path, int flags)
     return open_beneath(r->fd, path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
-/* As root_open_parent, also below a --map. */
+/* Opens the directory of a file, also below a --map. */
 static int open_parent(const struct root *r, const struct file *f, const char **ret_last)
 {
     char dir[PATH_MAX] = ".";
