@@ -19,8 +19,8 @@
 
 /* ---- statistics of arrays -------------------------------------------------------------------- */
 
-/* Returns the seconds covered by at least one interval, as whole microseconds, rounded half up.
- * Sorts the array. */
+/* Returns the seconds covered by at least one interval. Bounds are rounded to microseconds, half
+ * up. Sorts the array. */
 struct dlio_interval {
     double from, to;
 };
@@ -148,7 +148,7 @@ struct dlio_simulation {
     size_t item_count;
     const struct dlio_model *item;
     double item_min, item_max;
-    unsigned barrier_steps; /* after this number of steps, ranks wait for the slowest; 0: never */
+    unsigned barrier_steps; /* after this number of steps, all wait for the slowest; 0: never */
     uint64_t seed;          /* the generator of rank i starts with seed + i */
 };
 struct dlio_simulated {

@@ -6,7 +6,7 @@
  * Threads:   a disk_budget is shared: any thread. Everything else belongs to one thread at a time;
  *            a compressor makes all threads of its pool work.
  * Memory:    independent of the length of the traces: a spool takes none (its bytes are in a file),
- *            a compressor takes 1 MiB for each incomplete file and 4 MiB for each thread.
+ *            a compressor takes 1 MiB for each incomplete file and 7 MiB for each thread.
  */
 #ifndef DFTRACERD_REWRITE_H
 #define DFTRACERD_REWRITE_H

@@ -8,6 +8,7 @@
 
 struct rank_state {
     const struct dlio_simulation *s;
+    struct budget *budget;
     struct dlio_random random;
     double clock;
     struct dlio_queue *queue;
@@ -26,11 +27,14 @@ static double clamped_draw(const struct dlio_model *m, double min, double max,
     return x > max ? max : x > min ? x : min;
 }
 
+/* Returns 0 at once when the budget has ended: run_ranks returns its error. */
 static double batch_time(void *arg)
 {
     struct rank_state *r = arg;
     const struct dlio_simulation *s = r->s;
     double seconds = 0;
+    if (budget_check(r->budget) < 0)
+        return 0;
     for (unsigned i = 0; i < s->batch_items; i++)
         seconds += s->item_count > 0 ? quantile(s->items, s->item_count, &r->random)
                                      : clamped_draw(s->item, s->item_min, s->item_max, &r->random);
@@ -75,7 +79,7 @@ static void run_barrier(struct rank_state *ranks, size_t n, struct dlio_simulate
     }
 }
 
-/* Each rank runs its own number of steps; a barrier applies to ranks that have steps left. */
+/* Each rank runs its own number of steps; at a barrier, ranks without steps left wait, too. */
 static int run_ranks(const struct dlio_simulation *s, struct rank_state *ranks, struct budget *b,
                      struct dlio_simulated *ret)
 {
@@ -95,11 +99,12 @@ static int run_ranks(const struct dlio_simulation *s, struct rank_state *ranks, 
     return 0;
 }
 
-static int begin_ranks(const struct dlio_simulation *s, struct rank_state *ranks)
+static int begin_ranks(const struct dlio_simulation *s, struct rank_state *ranks, struct budget *b)
 {
     int rc = 0;
     for (size_t i = 0; i < s->rank_count && rc == 0; i++) {
         ranks[i].s = s;
+        ranks[i].budget = b;
         ranks[i].random.state = s->seed + i;
         if (s->queue && s->workers > 0)
             rc = dlio_queue_new(s->workers, s->prefetch, batch_time, &ranks[i], &ranks[i].queue);
@@ -137,7 +142,7 @@ int dlio_simulate(const struct dlio_simulation *s, struct budget *b, struct dlio
     struct rank_state *ranks = calloc(s->rank_count + 1, sizeof *ranks);
     ret->blocks = calloc(blocks + 1, sizeof *ret->blocks);
     ret->rank_seconds = calloc(s->rank_count + 1, sizeof *ret->rank_seconds);
-    rc = ranks && ret->blocks && ret->rank_seconds ? begin_ranks(s, ranks) : -ENOMEM;
+    rc = ranks && ret->blocks && ret->rank_seconds ? begin_ranks(s, ranks, b) : -ENOMEM;
     rc = rc < 0 ? rc : run_ranks(s, ranks, b, ret);
     rc = rc < 0 ? rc : end_simulation(s, ranks, b, ret);
     for (size_t i = 0; ranks && i < s->rank_count; i++)

@@ -15,16 +15,14 @@ static int cache_name(struct replay *r, struct text name, unsigned *ret_at)
     *ret_at = at;
     if (r->cached[at].key == key)
         return 0;
-    pthread_mutex_lock(&r->report.lock);
     int64_t id = report_name(&r->report, name);
-    if (id >= 0) {
-        r->cached[at].key = key;
-        r->cached[at].id = (uint32_t)id;
-        r->cached[at].text = r->report.by_name[id].text;
-        r->cached[at].call = call_find(name);
-    }
-    pthread_mutex_unlock(&r->report.lock);
-    return id < 0 ? (int)id : 0;
+    if (id < 0)
+        return (int)id;
+    r->cached[at].key = key;
+    r->cached[at].id = (uint32_t)id;
+    r->cached[at].text = r->report.by_name[id].text;
+    r->cached[at].call = call_find(name);
+    return 0;
 }
 
 static int count_event(struct report *p, const struct event *e)
@@ -53,15 +51,20 @@ static int64_t filter_size(const struct event *e, const struct call *c)
     return moves ? items : -1;
 }
 
-/* Returns whether the event lies within an earlier one of its thread. */
-static bool is_nested(struct lane *lane, const struct event *e)
+/* Returns whether the event lies within an earlier one of its thread that `contains` others, as in
+ * /call-tree: a call without duration does not lie in one that ends when it begins. */
+static bool is_nested(struct lane *lane, const struct event *e, bool contains)
 {
     int64_t end;
     if (__builtin_add_overflow(e->ts_ns, e->dur_ns > 0 ? e->dur_ns : 0, &end))
         end = INT64_MAX;
-    if (end <= lane->outer_end_ns)
+    bool outer_is_instant = lane->outer_ns == lane->outer_end_ns;
+    if (end <= lane->outer_end_ns && (e->ts_ns < lane->outer_end_ns || outer_is_instant))
         return true;
-    lane->outer_end_ns = end;
+    if (contains) {
+        lane->outer_ns = e->ts_ns;
+        lane->outer_end_ns = end;
+    }
     return false;
 }
 
@@ -79,8 +82,10 @@ static void prepare_unsurveyed(struct replay *r, const struct operation *op)
     for (int i = 0; i < 2; i++) {
         struct file *f = paths[i] ? paths[i]->file : NULL;
         int rc = f && !f->surveyed ? prepare_file(&r->root, &r->files, f) : 0;
-        if (rc < 0)
+        if (rc < 0 && !f->unprepared) {
+            f->unprepared = true;
             report_unprepared(&r->report, rc);
+        }
     }
 }
 
@@ -159,7 +164,8 @@ int session_event(struct replay *r, const struct event *e)
         r->report.beyond += !r->surveys;
         return 0;
     }
-    bool nested = is_nested(lane, e);
+    /* Counters and aggregated records are no calls, but in sleep mode their durations pass. */
+    bool nested = is_nested(lane, e, !e->is_counter || o->sleep_mode);
     if (!filter_passes(&o->filters, e, filter_size(e, c)) || (o->outermost && nested)) {
         r->report.filtered += !r->surveys;
         return 0;

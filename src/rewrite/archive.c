@@ -1,6 +1,7 @@
 /* archive.c - a tar that was sent as a whole: lists its files, and copies each to a file of its
  * own. */
 #include "rewrite/archive_writer.h"
+#include "rewrite/provenance.h"
 #include "rewrite/spool.h"
 
 #include "base/write_all.h"
@@ -71,7 +72,7 @@ static int add_member(struct archive *a, const struct trace_tar_member *m, struc
  * written. */
 static int note_sidecar(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
-    const struct text sidecar = TEXT("provenance.zst");
+    const struct text sidecar = TEXT(PROVENANCE_NAME);
     struct text dir = m->name;
 
     if (!text_ends(m->name, sidecar))
@@ -91,7 +92,7 @@ static int note_sidecar(struct archive *a, const struct trace_tar_member *m, str
 static int check_member(struct archive *a, const struct trace_tar_member *m, struct err *err)
 {
     bool directory = m->kind == TRACE_TAR_DIRECTORY;
-    /* "." and "/" have an empty name here. */
+    /* "./" has an empty name here. */
     bool top = directory && (!m->name.len || text_eq(m->name, TEXT(".")));
 
     if (m->kind == TRACE_TAR_LINK)

@@ -203,7 +203,8 @@ static struct compressor_piece *take_out(struct compressor *p, struct compressor
     return piece;
 }
 
-/* Writes pieces that are done, until the queue has at most `count` pieces and `bytes` of text. */
+/* Writes pieces that are done, until the queue has less than `count` pieces and `bytes` of text, or
+ * is empty. */
 static int write_done(struct compressor *p, size_t count, size_t bytes, struct err *err)
 {
     int rc = 0;

@@ -76,7 +76,7 @@ int organize_open_queries(struct organize *o, const struct selection *s,
 /* organize_trace.c: writes the records of the sidecar. */
 /* Begins the sidecar, and writes its targets. */
 int organize_sidecar_begin(struct organize *o, struct err *err);
-/* Begins a source; those before it have ended. */
+/* Ends the sources before `file`, and begins this one; UINT32_MAX: ends all. */
 int organize_sidecar_source(struct organize *o, uint32_t file);
 /* Records that text of the source goes to a target. */
 int organize_sidecar_share(struct organize *o, const struct share *s);

@@ -90,7 +90,7 @@ static int check_group_query(const struct organize_target *t, struct err *err)
     int rc = query_normalise(text_of(t->query), &why, &ignored);
 
     buf_done(&ignored);
-    if (rc < 0) {
+    if (rc < 0 && rc != -ENOMEM) {
         err_set_param(err, rc, "groups", "group \"%.100s\": %s", t->name, why.text);
         if (err && !err->source) {
             err->source = why.source;

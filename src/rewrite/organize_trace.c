@@ -109,8 +109,11 @@ int organize_sidecar_source(struct organize *o, uint32_t file)
             hash_put(&o->record, source->hash);
             put_record(o, PROVENANCE_SOURCE_END, &o->record);
         }
-        if (o->source_at == o->source_count)
-            return file == UINT32_MAX ? 0 : ERR_CORRUPT;
+        if (o->source_at == o->source_count) {
+            if (file != UINT32_MAX)
+                return ERR_CORRUPT;
+            break;
+        }
         const char *name = snapshot_file(o->snapshot, o->sources[o->source_at++].file)->name;
         provenance_put(o->provenance, PROVENANCE_SOURCE, text_of(name));
     }

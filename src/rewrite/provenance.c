@@ -13,6 +13,7 @@
 static const char magic[8] = "DFTPROV1";
 enum {
     LEVEL = 9,
+    WINDOW_LOG_MAX = 23,     /* 8 MiB, which are not charged; that of LEVEL is 4 MiB */
     FLUSH_BYTES = 256 << 10, /* of records that wait for compression */
     HEAD_MAX = 11,           /* bytes of the type and length of a record */
     PIECE = 128 << 10,       /* bytes that zstd reads or writes at a time */
@@ -185,6 +186,7 @@ int provenance_reader_new(int fd, struct budget *budget, struct provenance_reade
         provenance_reader_free(r);
         return -ENOMEM;
     }
+    ZSTD_DCtx_setParameter(r->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
     *ret = r;
     return 0;
 }

@@ -18,9 +18,10 @@
 struct lane {
     struct text host; /* host in the trace */
     int64_t pid, tid;
-    uint32_t process;     /* number of its (host, pid) */
-    uint32_t runner;      /* number of its thread, below LANES_RUNNERS_MAX */
-    int64_t outer_end_ns; /* end of the current outermost call; used by the planning thread */
+    uint32_t process; /* number of its (host, pid) */
+    uint32_t runner;  /* number of its thread, below LANES_RUNNERS_MAX */
+    /* begin and end of the current outermost call; used by the planning thread */
+    int64_t outer_ns, outer_end_ns;
 };
 
 enum { LANES_RUNNERS_MAX = REPLAY_LANES_MAX + REPLAY_PROCESSES_MAX };

@@ -28,7 +28,7 @@ struct report_reason {
 
 struct report {
     struct shared *shared;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards what report_count and report_skip change */
     struct intern *names, *categories;
     struct report_name *by_name; /* array of REPORT_NAMES_MAX */
     struct report_reason reasons[REPORT_REASONS_MAX];
@@ -71,8 +71,9 @@ void report_unprepared(struct report *r, int code);
 /* Adds a reason of an event that is counted already. */
 void report_reason(struct report *r, const struct report_reason *reason);
 /* Encodes the counts of report_count and report_skip, for report_merge in another process with the
- * same numbers of names. Returns 0, -ENOMEM or ERR_CORRUPT. */
+ * same numbers of names. The buffer's error is sticky. */
 void report_encode(const struct report *r, struct buf *out);
+/* Returns 0, -ENOMEM or ERR_CORRUPT. */
 int report_merge(struct report *r, struct text encoded);
 void report_print(struct report *r, const struct replay_options *o, const char *root,
                   struct buf *out);

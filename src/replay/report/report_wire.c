@@ -19,7 +19,7 @@ struct wire_reason {
     bool failed;
 }; /* the text of the reason follows */
 
-/* Without a sketch, nothing is written as its bytes. */
+/* A missing sketch is encoded as an empty text. */
 static void encode_sketch(const struct sketch *s, struct buf *out)
 {
     struct buf b = {0};

@@ -31,18 +31,24 @@ int root_open_below(const struct root *r, const char *path, int flags)
     return open_beneath(r->fd, path, flags, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
+/* Opens the directory of a file, also below a --map. */
+static int open_parent(const struct root *r, const struct file *f, const char **ret_last)
+{
+    char dir[PATH_MAX] = ".";
+    const char *slash = strrchr(f->below, '/');
+    *ret_last = slash ? slash + 1 : f->below;
+    if (slash) {
+        memcpy(dir, f->below, (size_t)(slash - f->below));
+        dir[slash - f->below] = '\0';
+    }
+    const int flags = O_PATH | O_DIRECTORY;
+    return f->map >= 0 ? open_beneath(r->maps[f->map], dir, flags, 0)
+                       : root_open_below(r, dir, flags);
+}
+
 int root_open_parent(const struct root *r, const struct file *f, const char **ret_last)
 {
-    char dir[PATH_MAX];
-    const char *slash = strrchr(f->below, '/');
-    if (f->map >= 0)
-        return ROOT_READ_ONLY;
-    *ret_last = slash ? slash + 1 : f->below;
-    if (!slash)
-        return root_open_below(r, ".", O_PATH | O_DIRECTORY);
-    memcpy(dir, f->below, (size_t)(slash - f->below));
-    dir[slash - f->below] = '\0';
-    return root_open_below(r, dir, O_PATH | O_DIRECTORY);
+    return f->map >= 0 ? ROOT_READ_ONLY : open_parent(r, f, ret_last);
 }
 
 /* ---- the root itself ------------------------------------------------------------------------- */
@@ -140,8 +146,10 @@ static bool changes(int flags)
 static int open_existing(struct root *r, const struct file *f, int flags)
 {
     struct stat s;
-    int rc = 0,
-        fd = root_open_below(r, f->below, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NONBLOCK);
+    int rc = 0, open_flags = (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NONBLOCK;
+    if (flags & O_TRUNC && (flags & O_ACCMODE) == O_RDONLY)
+        open_flags |= O_RDWR; /* ftruncate needs it */
+    int fd = root_open_below(r, f->below, open_flags);
     if (fd == -ENXIO) /* it is a pipe or socket without a reader */
         return ROOT_NOT_PLAIN;
     if (fd < 0)
@@ -208,10 +216,8 @@ int root_open_file(struct root *r, struct file *f, int flags)
 
 int root_stat(const struct root *r, const struct file *f, struct stat *ret)
 {
-    bool mapped = f->map >= 0;
-    int at = mapped ? r->maps[f->map] : r->fd;
-    int fd = open_beneath(at, f->below, O_PATH | (mapped ? 0 : O_NOFOLLOW),
-                          mapped ? 0 : RESOLVE_NO_XDEV);
+    int fd = f->map >= 0 ? open_beneath(r->maps[f->map], f->below, O_PATH, 0)
+                         : root_open_below(r, f->below, O_PATH | O_NOFOLLOW);
     if (fd < 0)
         return fd;
     int rc = fstat(fd, ret) < 0 ? -errno : 0;
@@ -219,14 +225,28 @@ int root_stat(const struct root *r, const struct file *f, struct stat *ret)
     return rc;
 }
 
+ssize_t root_readlink(const struct root *r, const struct file *f, char *out, size_t size)
+{
+    const char *last;
+    int dir = open_parent(r, f, &last);
+    if (dir < 0)
+        return dir;
+    ssize_t n = readlinkat(dir, last, out, size);
+    n = n < 0 ? -errno : n;
+    close(dir);
+    return n;
+}
+
 const char *root_error(int code)
 {
-    const char *text = code > ERR_BASE ? strerrordesc_np(-code) : NULL;
-    if (code == ROOT_NOT_OURS)
+    switch (code) {
+    case ROOT_NOT_OURS:
         return "the file was not made by this replay";
-    if (code == ROOT_NOT_PLAIN)
+    case ROOT_READ_ONLY:
+        return "the file of a --map is read only";
+    case ROOT_NOT_PLAIN:
         return "not a regular file or directory";
-    return code == ROOT_READ_ONLY ? "the file of a --map is read only"
-           : text                 ? text
-                                  : "unknown error";
+    default:
+        return err_text(code);
+    }
 }

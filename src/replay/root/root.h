@@ -6,7 +6,8 @@
  * forbidden) root_open refuses. A file that was there before the replay is opened for reading only,
  * and is neither changed, renamed, linked nor removed: it may be a hard link to any file. The same
  * applies to a foreign file that replaces one of the replay's own: its inode or time of birth
- * differs. The files of --map are opened for reading only, below the directory that it names.
+ * differs. The files of --map are opened for reading only, below the directory that it names; there
+ * symbolic links that stay below it are followed.
  * Threads: any, after root_open. Calls return 0 or a descriptor, or -errno. ROOT_NOT_OURS: the
  *          replay has not created the file, see above.
  */
@@ -47,7 +48,7 @@ int root_rename(struct root *r, struct file *from, struct file *to, const struct
 int root_link(struct root *r, struct file *from, struct file *to);
 int root_symlink(struct root *r, const struct file *target, struct file *to);
 int root_stat(const struct root *r, const struct file *f, struct stat *ret);
-ssize_t root_readlink(struct root *r, const struct file *f, char *out, size_t size);
+ssize_t root_readlink(const struct root *r, const struct file *f, char *out, size_t size);
 const char *root_error(int code);
 
 #endif

@@ -59,11 +59,27 @@ struct link_end { /* one side of a rename or link */
     int dir;
 };
 
+/* `replaces`: a file at the new path may be replaced. NFS and Lustre cannot check and rename
+ * atomically. */
+static int rename_entry(const struct link_end *from, const struct link_end *to, bool replaces)
+{
+    struct stat s;
+    unsigned flags = replaces ? 0 : RENAME_NOREPLACE;
+    if (renameat2(from->dir, from->last, to->dir, to->last, flags) == 0)
+        return 0;
+    if (replaces || errno != EINVAL)
+        return -errno;
+    if (fstatat(to->dir, to->last, &s, AT_SYMLINK_NOFOLLOW) == 0)
+        return -EEXIST;
+    return renameat(from->dir, from->last, to->dir, to->last) < 0 ? -errno : 0;
+}
+
 static int rename_ours(struct link_end *from, struct link_end *to)
 {
     bool replaces = to->file->made && check_ours(to->file, to->dir, to->last) == 0;
-    if (renameat2(from->dir, from->last, to->dir, to->last, replaces ? 0 : RENAME_NOREPLACE) < 0)
-        return errno == EEXIST && !replaces && from->file != to->file ? ROOT_NOT_OURS : -errno;
+    int rc = rename_entry(from, to, replaces);
+    if (rc < 0)
+        return rc == -EEXIST && !replaces && from->file != to->file ? ROOT_NOT_OURS : rc;
     if (from->file == to->file || (replaces && from->file->identity == to->file->identity))
         return 0; /* two names of one file: both stay, as rename(2) specifies */
     to->file->made = true;
@@ -126,16 +142,4 @@ int root_link(struct root *r, struct file *from, struct file *to)
 int root_symlink(struct root *r, const struct file *target, struct file *to)
 {
     return create_entry(r, to, target->below);
-}
-
-ssize_t root_readlink(struct root *r, const struct file *f, char *out, size_t size)
-{
-    const char *last;
-    int dir = root_open_parent(r, f, &last);
-    if (dir < 0)
-        return dir;
-    ssize_t n = readlinkat(dir, last, out, size);
-    n = n < 0 ? -errno : n;
-    close(dir);
-    return n;
 }

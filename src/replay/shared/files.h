@@ -37,6 +37,7 @@ struct file {
     int64_t end_ns[TOUCHES];   /* latest end */
     uint8_t first;             /* enum first_use */
     bool is_dir, prepared;
+    bool unprepared;  /* counted in report.unprepared */
     bool surveyed;    /* the first of two readings has found it */
     bool named;       /* the trace names it; other files are directories above one */
     bool arrives;     /* it arrives with a directory that the trace renames */

@@ -367,6 +367,31 @@ static void workers_take_effect(void)
     }
 }
 
+/* Filling the queues of a rank may take minutes: it ends with the request. */
+static void queues_stop(void)
+{
+    static const double item[] = {.1, .2};
+    struct dlio_rank rank = {iters, blocks, 10, 10};
+    int64_t begin = clock_mono_ns();
+    struct budget budget = {.deadline_ns = begin + 20000000};
+    struct dlio_simulation s = {.ranks = &rank,
+                                .rank_count = 1,
+                                .block = &tenth,
+                                .block_min = .1,
+                                .block_max = .1,
+                                .queue = true,
+                                .workers = 1024,
+                                .prefetch = 64,
+                                .batch_items = 100000,
+                                .items = item,
+                                .item_count = 2};
+    struct dlio_simulated r;
+
+    CHECK_INT(dlio_simulate(&s, &budget, &r), ERR_DEADLINE);
+    CHECK(clock_mono_ns() - begin < 10000000000);
+    CHECK_INT(budget.memory_used, 0);
+}
+
 /* A rank with fewer steps ends early; a step without a wait of its own draws one of all. */
 static void uneven_ranks(void)
 {
@@ -461,6 +486,7 @@ static const struct check_test tests[] = {
     {"four_ranks", four_ranks},
     {"barriers", barriers},
     {"workers_take_effect", workers_take_effect},
+    {"queues_stop", queues_stop},
     {"uneven_ranks", uneven_ranks},
     {"converges_at_once", converges_at_once},
     {"moves_the_bound", moves_the_bound},
