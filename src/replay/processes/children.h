@@ -32,8 +32,8 @@ void children_done(struct children *c);
 /* Starts a child for each of the first `processes` of the trace. Returns 0, or -errno with err if
  * none can be started. */
 int children_start(struct children *c, uint32_t processes, struct err *err);
-/* Sends a copy of an operation to its process; its handle becomes owned by that, or is released on
- * errors. */
+/* Sends a copy of an operation to its process; its handle becomes owned by that. Returns 0, or a
+ * negative code, which ends the replay. */
 int children_push(struct children *c, struct operation *op);
 /* Releases the handle in the child of its process, after all operations so far. */
 void children_release(struct children *c, struct handle *h);

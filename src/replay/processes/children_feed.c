@@ -13,9 +13,9 @@ enum { POLL_MS = 1000 };
 static void message_drop(struct message *m)
 {
     if (m->kind == MESSAGE_OPERATION)
-        handle_release(m->op.handle);
+        handle_forget(m->op.handle);
     else if (m->kind == MESSAGE_RELEASE)
-        handle_release(m->handle);
+        handle_forget(m->handle);
 }
 
 static void child_set_dead(struct children *c, struct child *child)
@@ -101,10 +101,8 @@ int children_push(struct children *c, struct operation *op)
     struct message m = {.kind = MESSAGE_OPERATION, .op = *op};
     int rc = child_of(c, op->lane->process, &child);
     rc = rc < 0 ? rc : vec_extend(&child->pushed, op->name_id + (size_t)1);
-    if (rc < 0) {
-        handle_release(op->handle);
-        return rc;
-    }
+    if (rc < 0)
+        return rc;                   /* the handle is closed when its process ends */
     child->pushed.at[op->name_id]++; /* these are missing if the child dies */
     if (!child->trace_host.ptr) {
         child->trace_pid = op->lane->pid;
