@@ -44,14 +44,16 @@ static bool child_write(struct children *c, struct child *child)
     return true;
 }
 
-/* Returns whether a child has died: it closes its other pipe only after the last message. */
+/* Returns whether a child that has closed its other pipe has died. It closes that only when it ends,
+ * which it does only after the last message. */
 static bool has_died(const struct children *c, const struct child *child)
 {
     siginfo_t info = {0};
     if (!c->ended)
         return true;
-    waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    return info.si_pid && (info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED);
+    while (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    return info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED;
 }
 
 /* Waits until the pipe of `wanted` or another one accepts more, or a child has died. */
@@ -62,7 +64,7 @@ static void wait_for_children(struct children *c, const struct child *wanted)
     nfds_t n = 0;
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
         struct child *child = &c->children[i];
-        if (!child->pid || child->dead)
+        if (!child->pid || child->dead || child->finished)
             continue;
         of[n] = child;
         waiting[n++] = (struct pollfd){.fd = child->from};
@@ -71,9 +73,14 @@ static void wait_for_children(struct children *c, const struct child *wanted)
     }
     if (!wanted->batched || poll(waiting, n, POLL_MS) <= 0)
         return;
-    for (nfds_t i = 0; i < n; i++)
-        if (!waiting[i].events && waiting[i].revents & POLLHUP && has_died(c, of[i]))
+    for (nfds_t i = 0; i < n; i++) {
+        if (waiting[i].events || !(waiting[i].revents & POLLHUP))
+            continue;
+        if (has_died(c, of[i]))
             child_set_dead(c, of[i]);
+        else
+            of[i]->finished = true;
+    }
 }
 
 /* Sends all buffered messages of a child, and those of others meanwhile. A child whose queues are
