@@ -391,6 +391,25 @@ static void space(void)
     end();
 }
 
+/* A file that existed before is replaced again and again, as a checkpoint is. */
+static void space_of_replaced_files(void)
+{
+    begin();
+    options.prepare = REPLAY_DATA;
+    next(1, "open", opened("/b", O_RDONLY, 3));
+    next(1, "read", on_fd(3, 500));
+    next(1, "close", on_fd(3, 0));
+    for (int i = 0; i < 10; i++) {
+        next(1, "open", opened("/a", O_WRONLY | O_CREAT | O_TRUNC, 3));
+        next(1, "write", on_fd(3, 1000));
+        next(1, "close", on_fd(3, 0));
+        CALL("rename", FILE_A, .file2 = TEXT("/b"));
+    }
+    CHECK_INT(files.bytes, 1000);
+    CHECK_INT(files.bytes_peak, 2000);
+    end();
+}
+
 static void renamed_directory(void)
 {
     begin();
@@ -461,6 +480,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"flush_of_all_streams", flush_of_all_streams},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
+                                          {"space_of_replaced_files", space_of_replaced_files},
                                           {"renamed_directory", renamed_directory},
                                           {"renamed_map", renamed_map},
                                           {"paths", paths},
