@@ -10,10 +10,11 @@ static void touch_file(struct operation *op, struct file *f, enum touch touch)
     if (__builtin_add_overflow(op->ts_ns, op->dur_ns > 0 ? op->dur_ns : 0, &end))
         end = INT64_MAX;
     *t = (struct touched){.file = f, .touch = touch};
+    t->after[touch] = f->awaited[touch]; /* else it could be counted in place of an earlier one */
     for (int i = 0; i < TOUCHES; i++)
         if (touch == TOUCH_CHANGE || (touch == TOUCH_USE && i == TOUCH_CHANGE) ||
             (touch == TOUCH_READ && i == TOUCH_WRITE))
-            t->after[i] = f->end_ns[i] <= op->ts_ns ? f->planned[i] : f->ended[i];
+            f->awaited[i] = t->after[i] = f->end_ns[i] <= op->ts_ns ? f->planned[i] : f->ended[i];
     if (f->end_ns[touch] <= op->ts_ns)
         f->ended[touch] = f->planned[touch];
     if (end > f->end_ns[touch] || !f->planned[touch])

@@ -7,8 +7,9 @@
  *   a call that uses a path                 waits for those that changed it, or the directory above
  *                                           it;
  *   a read                                  waits for writes to the file.
- * Writes do not wait for each other. Calls that overlap in the trace do not wait for each other
- * either. A call waits only for earlier ones, which were queued before, so none waits forever.
+ * Writes do not wait for each other, unless a call between them waits for the earlier one. The same
+ * holds for reads and uses. Calls that overlap in the trace do not wait for each other either. A
+ * call waits only for earlier ones, which were queued before, so none waits forever.
  * After the death of a process, no thread waits any more.
  * Threads: order_plan by the planning thread, the others by the thread that performs the operation,
  * in any process.

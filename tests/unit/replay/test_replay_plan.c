@@ -2,6 +2,7 @@
 /* What events are planned as: offsets, sizes, handles, and what files have to be before. Expected
  * values follow from POSIX. */
 #include "replay/perform/lanes.h"
+#include "replay/plan/order.h"
 #include "replay/plan/plan.h"
 #include "check.h"
 
@@ -410,6 +411,31 @@ static void space_of_replaced_files(void)
     end();
 }
 
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static struct operation ordered(const char *name, int64_t ts_ns, int64_t dur_ns)
+{
+    struct operation o = {.call = call_find(text_of(name)),
+                          .path = files_path(&files, TEXT("/a")),
+                          .ts_ns = ts_ns,
+                          .dur_ns = dur_ns};
+    order_plan(&files, &o);
+    return o;
+}
+
+/* A read waits for a number of writes: later ones must not be counted in place of earlier ones. */
+static void later_writes_wait(void)
+{
+    begin();
+    struct operation slow = ordered("write", 10, 5), read = ordered("read", 20, 5),
+                     later = ordered("write", 30, 5), overlapping = ordered("write", 31, 5);
+    CHECK_INT(slow.touched[0].after[TOUCH_WRITE], 0);
+    CHECK_INT(read.touched[0].after[TOUCH_WRITE], 1);
+    CHECK_INT(later.touched[0].after[TOUCH_WRITE], 1);
+    CHECK_INT(overlapping.touched[0].after[TOUCH_WRITE], 1);
+    end();
+}
+
 static void renamed_directory(void)
 {
     begin();
@@ -481,6 +507,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
                                           {"space_of_replaced_files", space_of_replaced_files},
+                                          {"later_writes_wait", later_writes_wait},
                                           {"renamed_directory", renamed_directory},
                                           {"renamed_map", renamed_map},
                                           {"paths", paths},
