@@ -54,9 +54,10 @@ static int replay_events(struct replay *r, struct err *err)
     /* Only these options depend on the nesting of calls. */
     bool nested = r->options->outermost || r->options->sleep_mode;
     while ((rc = input_next(r->input, &e, err)) == 1) {
-        rc = nested && ties_are_full(&r->ties, &e) ? replay_ties(r) : 0;
+        bool tied = nested && !e.is_metadata; /* names have no time */
+        rc = tied && ties_are_full(&r->ties, &e) ? replay_ties(r) : 0;
         if (rc >= 0)
-            rc = nested ? ties_add(&r->ties, &e) : session_event(r, &e);
+            rc = tied ? ties_add(&r->ties, &e) : session_event(r, &e);
         if (rc < 0 || r->shared->stopped)
             break;
     }
