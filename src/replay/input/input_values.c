@@ -167,6 +167,15 @@ static void put_values(struct input *in, const struct trace_event *t, struct eve
     }
 }
 
+/* Scans what follows an object with another unit of times. */
+static void restart_scan(struct input *in, const struct trace_event *t, enum trace_unit unit)
+{
+    in->invalid = input_invalid(in);
+    in->unit = unit;
+    in->from += (size_t)t->offset + t->len;
+    trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, unit);
+}
+
 static void set_unit(struct input *in, const struct trace_event *t, struct text name)
 {
     static const struct {
@@ -175,13 +184,7 @@ static void set_unit(struct input *in, const struct trace_event *t, struct text 
     } units[] = {{"US", TRACE_US}, {"NS", TRACE_NS}, {"MS", TRACE_MS}, {"SEC", TRACE_SEC}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (text_eq_nocase(name, text_of(units[i].name)) && in->unit != units[i].unit) {
-            /* The unit applies to the following objects. */
-            struct trace_counts counts;
-            trace_scan_counts(in->scanner, &counts);
-            in->invalid += counts.invalid;
-            in->unit = units[i].unit;
-            in->from += (size_t)t->offset + t->len;
-            trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, in->unit);
+            restart_scan(in, t, units[i].unit);
             return;
         }
 }
@@ -191,8 +194,11 @@ int input_read_event(struct input *in, const struct trace_event *t, struct event
     struct record r = {0};
     memset(e, 0, sizeof *e);
     put_values(in, t, e, &r);
-    if (r.again)
+    if (r.again) { /* as input_rewind */
+        restart_scan(in, t, TRACE_US);
+        in->invalid = 0;
         return INPUT_AGAIN;
+    }
     e->is_metadata = t->class == TRACE_METADATA;
     e->is_counter = t->class == TRACE_COUNTER || t->class == TRACE_AGGREGATED;
     if (!e->file.len)
