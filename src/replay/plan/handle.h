@@ -31,9 +31,11 @@ struct handle {
     int fd;
     atomic_uint references;
     atomic_int state; /* enum handle_state */
+    bool is_stream, is_dir;
+    /* The following members are used by the planning thread only. */
+    bool append;
     uint32_t process;
-    bool is_stream, is_dir, append;
-    int64_t pos; /* position of the trace in the file; used by the planning thread */
+    int64_t pos; /* position of the trace in the file */
 };
 /* *new*, with one reference, or NULL */
 struct handle *handle_new(struct shared *s, struct path *path, enum handle_state state,

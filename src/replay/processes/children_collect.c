@@ -69,7 +69,7 @@ static int child_collect(struct children *c, struct child *child, struct err *er
     return rc;
 }
 
-/* Waits for the end of a child that has sent everything. */
+/* Waits for the end of a child whose report has been read. */
 static void child_wait(struct children *c, struct child *child)
 {
     close(child->from);
