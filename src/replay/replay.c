@@ -200,8 +200,10 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
         err_set_code(err, rc);
     if (trace_out_close(r->trace, rc == 0, err) < 0 || rc < 0)
         status = 1;
-    if (r->root.path && !o->keep)
+    if (r->root.path && !o->keep) {
         r->report.left = root_clean(&r->root, &r->files);
+        r->report.root_removed = r->root.made && !r->report.left;
+    }
     if (rc == 0)
         report_print(&r->report, o, r->root.path, out);
     interrupted = NULL;
