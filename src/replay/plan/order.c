@@ -58,6 +58,8 @@ void order_survey(const struct operation *op)
 {
     if (op->call && op->path && op->path->file && changes_path(op))
         op->path->file->changes = true;
+    if (op->path2 && op->path2->file)
+        op->path2->file->changes = true;
 }
 
 void order_plan(struct files *files, struct operation *op)

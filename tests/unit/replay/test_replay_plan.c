@@ -436,6 +436,25 @@ static void later_writes_wait(void)
     end();
 }
 
+/* A rename needs an empty directory at its new path. */
+static void rename_waits_for_files(void)
+{
+    begin();
+    struct operation renames = {.call = call_find(TEXT("rename")),
+                                .path = files_path(&files, TEXT("/a")),
+                                .path2 = files_path(&files, TEXT("/d")),
+                                .ts_ns = 10};
+    struct operation removes = {
+        .call = call_find(TEXT("unlink")), .path = files_path(&files, TEXT("/d/f")), .ts_ns = 5};
+    order_survey(&removes);
+    order_survey(&renames);
+    order_plan(&files, &removes);
+    order_plan(&files, &renames);
+    CHECK(renames.touched[1].file == file_of("/d"));
+    CHECK_INT(renames.touched[1].after[TOUCH_USE], 1);
+    end();
+}
+
 static void renamed_directory(void)
 {
     begin();
@@ -508,6 +527,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"space", space},
                                           {"space_of_replaced_files", space_of_replaced_files},
                                           {"later_writes_wait", later_writes_wait},
+                                          {"rename_waits_for_files", rename_waits_for_files},
                                           {"renamed_directory", renamed_directory},
                                           {"renamed_map", renamed_map},
                                           {"paths", paths},
