@@ -167,7 +167,9 @@ static void put_values(struct input *in, const struct trace_event *t, struct eve
 /* Scans what follows an object with another unit of times. */
 static void restart_scan(struct input *in, const struct trace_event *t, enum trace_unit unit)
 {
-    in->invalid = input_invalid(in);
+    struct trace_counts counts;
+    trace_scan_counts(in->scanner, &counts);
+    in->invalid += counts.invalid;
     in->unit = unit;
     in->from += (size_t)t->offset + t->len;
     trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, unit);

@@ -106,7 +106,7 @@ static void move_data(struct plan *p, bool is_rename, struct file *f, struct fil
     file_note_created(to);
     file_truncated(p, to, 0);
     to->size = end;
-    /* Of the data of both only one remains; that of a prepared file counts to the end. */
+    /* The data of one of the files remains. The size of a prepared target counts to the end. */
     if (is_rename && f->first == FIRST_CREATED) {
         p->files->bytes -= to->counted < f->counted ? to->counted : f->counted;
         to->counted = to->counted > f->counted ? to->counted : f->counted;

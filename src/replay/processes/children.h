@@ -40,8 +40,8 @@ void children_release(struct children *c, struct handle *h);
 /* Sends buffered messages. Must be called before waiting for something else. */
 void children_flush(struct children *c);
 /* Waits for all children, and merges their reports and traces. Returns 0, or a negative code with
- * err: one has died, or there is no memory for its report. That its trace lacks lines is an error of
- * trace_out_close. */
+ * err: one has died, or there is no memory for its report. If its trace lacks lines,
+ * trace_out_close returns that. */
 int children_finish(struct children *c, struct err *err);
 
 #endif

@@ -44,8 +44,8 @@ static bool child_write(struct children *c, struct child *child)
     return true;
 }
 
-/* Returns whether a child that has closed its other pipe has died. It closes that only when it ends,
- * which it does only after the last message. */
+/* Returns whether a child that has closed its other pipe has died. It does that when it ends: after
+ * the last message. */
 static bool has_died(const struct children *c, const struct child *child)
 {
     siginfo_t info = {0};
