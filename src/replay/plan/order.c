@@ -30,17 +30,16 @@ static void count_touched(const struct operation *op, const struct touched *t)
     f->planned[touch]++;
 }
 
-/* Records a use or change of the path, and of the nearest directory above it that the trace
+/* Records a use or change of the path, and a use of the nearest directories above it that the trace
  * changes. */
 static void touch_path(struct files *files, struct operation *op, struct file *f, bool changes)
 {
+    unsigned end = op->touched_count + TOUCHED_MAX / 2; /* of one of two paths */
     touch_file(op, f, changes ? TOUCH_CHANGE : TOUCH_USE);
-    for (struct file *dir = files_above(files, f); dir; dir = files_above(files, dir)) {
-        if (!dir->changes && !dir->planned[TOUCH_CHANGE])
-            continue;
-        touch_file(op, dir, TOUCH_USE);
-        return;
-    }
+    struct file *dir = f;
+    while (op->touched_count < end && (dir = files_above(files, dir)))
+        if (dir->changes || dir->planned[TOUCH_CHANGE])
+            touch_file(op, dir, TOUCH_USE);
 }
 
 static bool changes_path(const struct operation *op)

@@ -455,6 +455,25 @@ static void rename_waits_for_files(void)
     end();
 }
 
+/* The directory that is renamed is not always the nearest one that the trace changes. */
+static void deep_files_are_awaited(void)
+{
+    begin();
+    struct operation top = ordered("mkdir", 1, 1), renames;
+    struct operation sub = {
+        .call = call_find(TEXT("mkdir")), .path = files_path(&files, TEXT("/a/b")), .ts_ns = 3};
+    struct operation creates = {.call = call_find(TEXT("creat")),
+                                .path = files_path(&files, TEXT("/a/b/f")),
+                                .ts_ns = 5,
+                                .creates = true};
+    order_plan(&files, &sub);
+    order_plan(&files, &creates);
+    renames = ordered("rename", 10, 1);
+    CHECK_INT(top.touched_count, 1);
+    CHECK_INT(renames.touched[0].after[TOUCH_USE], 2);
+    end();
+}
+
 static void renamed_directory(void)
 {
     begin();
@@ -528,6 +547,7 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"space_of_replaced_files", space_of_replaced_files},
                                           {"later_writes_wait", later_writes_wait},
                                           {"rename_waits_for_files", rename_waits_for_files},
+                                          {"deep_files_are_awaited", deep_files_are_awaited},
                                           {"renamed_directory", renamed_directory},
                                           {"renamed_map", renamed_map},
                                           {"paths", paths},
