@@ -51,6 +51,7 @@ static int replay_events(struct replay *r, struct err *err)
     struct event e;
     int rc;
     r->accepted = 0;
+    r->timed = false;
     /* Only these options depend on the nesting of calls. */
     bool nested = r->options->outermost || r->options->sleep_mode;
     while ((rc = input_next(r->input, &e, err)) == 1) {

@@ -162,8 +162,11 @@ int session_event(struct replay *r, const struct event *e)
         r->report.filtered += !r->surveys;
         return 0;
     }
-    if (r->accepted++ == 0)
+    r->accepted++;
+    if (!r->timed && e->has & HAS_TS) { /* those without a time begin at once */
         r->shared->first_ns = e->ts_ns;
+        r->timed = true;
+    }
     struct operation op = {.lane = lane,
                            .name = r->cached[at].text,
                            .name_id = r->cached[at].id,
