@@ -4,8 +4,8 @@
  * or removed. So it waits for the earlier one in these cases:
  *   a call that changes what is at a path   waits for all earlier calls on this path and below it,
  *                                           and for reads and writes of its file;
- *   a call that uses a path                 waits for those that changed it, or the directories above
- *                                           it (the nearest three that the trace changes);
+ *   a call that uses a path                 waits for those that changed it, or one of the nearest
+ *                                           three directories above it that the trace changes;
  *   a read                                  waits for writes to the file.
  * Writes do not wait for each other, unless a call between them waits for the earlier one. The same
  * holds for reads and uses. Calls that overlap in the trace do not wait for each other either. A
