@@ -51,12 +51,14 @@ static int replay_events(struct replay *r, struct err *err)
     struct event e;
     int rc;
     r->accepted = 0;
+    r->timed = false;
     /* Only these options depend on the nesting of calls. */
     bool nested = r->options->outermost || r->options->sleep_mode;
     while ((rc = input_next(r->input, &e, err)) == 1) {
-        rc = nested && ties_are_full(&r->ties, &e) ? replay_ties(r) : 0;
+        bool tied = nested && !e.is_metadata; /* names have no time */
+        rc = tied && ties_are_full(&r->ties, &e) ? replay_ties(r) : 0;
         if (rc >= 0)
-            rc = nested ? ties_add(&r->ties, &e) : session_event(r, &e);
+            rc = tied ? ties_add(&r->ties, &e) : session_event(r, &e);
         if (rc < 0 || r->shared->stopped)
             break;
     }
@@ -199,8 +201,10 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
         err_set_code(err, rc);
     if (trace_out_close(r->trace, rc == 0, err) < 0 || rc < 0)
         status = 1;
-    if (r->root.path && !o->keep)
+    if (r->root.path && !o->keep) {
         r->report.left = root_clean(&r->root, &r->files);
+        r->report.root_removed = r->root.made && !r->report.left;
+    }
     if (rc == 0)
         report_print(&r->report, o, r->root.path, out);
     interrupted = NULL;

@@ -23,6 +23,7 @@ struct replay {
     bool died;         /* a process of the replay has died */
     bool finished;     /* all operations have been performed */
     uint64_t accepted; /* events that have passed the filters */
+    bool timed;        /* one of them had a time */
     /* recent names, by a part of their hash; key 0: none */
     struct {
         uint64_t key;

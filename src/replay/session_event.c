@@ -89,29 +89,27 @@ static void prepare_unsurveyed(struct replay *r, const struct operation *op)
     }
 }
 
-static int start_operation(struct replay *r, const struct operation *planned)
+static int start_operation(struct replay *r, struct operation *op)
 {
     if (r->surveys || r->options->dry_run) {
         if (r->surveys)
-            order_survey(planned);
+            order_survey(op);
         else
-            count_only(r, planned);
-        handle_release(planned->handle);
+            count_only(r, op);
+        handle_release(op->handle);
         return 0;
     }
-    prepare_unsurveyed(r, planned);
-    struct operation *op = malloc(sizeof *op);
-    if (!op) {
-        handle_release(planned->handle);
+    prepare_unsurveyed(r, op);
+    order_plan(&r->files, op);
+    if (r->options->processes)
+        return children_push(&r->children, op);
+    struct operation *copy = malloc(sizeof *copy);
+    if (!copy) {
+        operation_drop(op);
         return -ENOMEM;
     }
-    *op = *planned;
-    order_plan(&r->files, op);
-    if (!r->options->processes)
-        return runners_push(&r->runners, op);
-    int rc = children_push(&r->children, op);
-    free(op);
-    return rc;
+    *copy = *op;
+    return runners_push(&r->runners, copy);
 }
 
 static int replay_sleep(struct replay *r, const struct event *e, struct operation *op, bool nested)
@@ -170,8 +168,11 @@ int session_event(struct replay *r, const struct event *e)
         r->report.filtered += !r->surveys;
         return 0;
     }
-    if (r->accepted++ == 0)
+    r->accepted++;
+    if (!r->timed && e->has & HAS_TS) { /* those without a time begin at once */
         r->shared->first_ns = e->ts_ns;
+        r->timed = true;
+    }
     struct operation op = {.lane = lane,
                            .name = r->cached[at].text,
                            .name_id = r->cached[at].id,

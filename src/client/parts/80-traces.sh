@@ -112,7 +112,7 @@ trace_command() {
                     send_request view "$where$fields" --data format=ndjson --data "select=$columns" --data order=ts --data "wait=$wait"
                     [ "$round" = last ] || printf '{"name":"replay","ph":"M","replay":"again"}\n'
                 done
-            ) || printf '{"error":"the request failed"}\n'
+            ) || printf '\n{"error":"the request failed"}\n' # the answer may end within a line
         } | "$program" $twice $passed ;;
     esac
 }

@@ -17,7 +17,6 @@ enum slot {
     SLOT_FILE2_HASH,
     SLOT_KEY,
     SLOT_VALUE,
-    SLOT_UNIT,
     SLOT_AGAIN,
     SLOT_NUMBER /* + bit */
 };
@@ -43,7 +42,6 @@ static const struct {
     {"args.path2_hash", SLOT_FILE2_HASH},
     {"args.name", SLOT_KEY},
     {"args.value", SLOT_VALUE},
-    {"args.cfg.time_metric", SLOT_UNIT},
     {"replay", SLOT_AGAIN},
     {"ts", SLOT_NUMBER + 0},
     {"dur", SLOT_NUMBER + 1},
@@ -67,8 +65,7 @@ static uint8_t find_slot(struct input *in, uint16_t field)
         struct text known = text_of(paths[i].path);
         bool is_arg = text_starts(known, TEXT("args."));
         struct text bare = is_arg ? (struct text){known.ptr + 5, known.len - 5} : known;
-        /* Rows of /view have arguments with short names; the "name" and "path" of an event are not
-         * arguments. */
+        /* Rows of /view have arguments with short names; the "name" of an event is no argument. */
         if (text_eq(path, known) || (is_arg && !text_eq(bare, TEXT("name")) && text_eq(path, bare)))
             slot = paths[i].slot;
         if (slot != SLOT_IGNORED)
@@ -139,7 +136,7 @@ static struct text resolve_hash(const struct input *in, struct text hash)
 }
 
 struct record {
-    struct text key, value, hash, hash2, unit;
+    struct text key, value, hash, hash2;
     bool again;
 };
 
@@ -150,7 +147,7 @@ static void put_values(struct input *in, const struct trace_event *t, struct eve
         [SLOT_NAME] = &e->name,   [SLOT_CAT] = &e->cat,          [SLOT_HOST] = &e->host,
         [SLOT_MODE] = &e->mode,   [SLOT_FILE] = &e->file,        [SLOT_FILE_HASH] = &r->hash,
         [SLOT_FILE2] = &e->file2, [SLOT_FILE2_HASH] = &r->hash2, [SLOT_KEY] = &r->key,
-        [SLOT_VALUE] = &r->value, [SLOT_UNIT] = &r->unit};
+        [SLOT_VALUE] = &r->value};
     for (uint32_t i = 0; i < t->count; i++) {
         const struct trace_value *v = &t->values[i];
         if (v->field >= TRACE_FIELDS_MAX)
@@ -167,6 +164,17 @@ static void put_values(struct input *in, const struct trace_event *t, struct eve
     }
 }
 
+/* Scans what follows an object with another unit of times. */
+static void restart_scan(struct input *in, const struct trace_event *t, enum trace_unit unit)
+{
+    struct trace_counts counts;
+    trace_scan_counts(in->scanner, &counts);
+    in->invalid += counts.invalid;
+    in->unit = unit;
+    in->from += (size_t)t->offset + t->len;
+    trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, unit);
+}
+
 static void set_unit(struct input *in, const struct trace_event *t, struct text name)
 {
     static const struct {
@@ -175,13 +183,7 @@ static void set_unit(struct input *in, const struct trace_event *t, struct text 
     } units[] = {{"US", TRACE_US}, {"NS", TRACE_NS}, {"MS", TRACE_MS}, {"SEC", TRACE_SEC}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (text_eq_nocase(name, text_of(units[i].name)) && in->unit != units[i].unit) {
-            /* The unit applies to the following objects. */
-            struct trace_counts counts;
-            trace_scan_counts(in->scanner, &counts);
-            in->invalid += counts.invalid;
-            in->unit = units[i].unit;
-            in->from += (size_t)t->offset + t->len;
-            trace_scan_begin(in->scanner, in->data + in->from, in->begun - in->from, in->unit);
+            restart_scan(in, t, units[i].unit);
             return;
         }
 }
@@ -191,8 +193,11 @@ int input_read_event(struct input *in, const struct trace_event *t, struct event
     struct record r = {0};
     memset(e, 0, sizeof *e);
     put_values(in, t, e, &r);
-    if (r.again)
+    if (r.again) { /* as input_rewind */
+        restart_scan(in, t, TRACE_US);
+        in->invalid = 0;
         return INPUT_AGAIN;
+    }
     e->is_metadata = t->class == TRACE_METADATA;
     e->is_counter = t->class == TRACE_COUNTER || t->class == TRACE_AGGREGATED;
     if (!e->file.len)

@@ -5,7 +5,7 @@
 #include "dftracerd/base.h"
 
 enum call_kind {
-    CALL_NONE, /* not an I/O call: only its duration passes */
+    CALL_NONE, /* not replayed, for a reason */
     CALL_OPEN,
     CALL_CREAT,
     CALL_FOPEN,

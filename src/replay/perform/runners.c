@@ -77,10 +77,10 @@ void runners_report(struct report *r, const struct operation *op, const struct p
 static int64_t wait_until_due(const struct runners *r, const struct operation *op)
 {
     const struct shared *s = r->shared;
-    int64_t since = 0, due;
+    int64_t first = s->first_ns, since = 0, due;
     if (!r->options->timing)
         return -1;
-    if (op->ts_ns > s->first_ns && __builtin_sub_overflow(op->ts_ns, s->first_ns, &since))
+    if (op->ts_ns > first && __builtin_sub_overflow(op->ts_ns, first, &since))
         since = INT64_MAX;
     if (__builtin_add_overflow(s->origin_ns, scaled_ns(r->options, since), &due))
         due = INT64_MAX;

@@ -32,8 +32,8 @@ struct runners {
 int runners_init(struct runners *r, const struct replay_options *o, struct shared *s,
                  struct root *root, struct report *report);
 void runners_done(struct runners *r);
-/* The operation becomes owned by its thread, or is dropped on errors. Returns 0, -EAGAIN (no thread
- * could be started) or -ENOMEM. Starts the clock when the queues are full. */
+/* The operation becomes owned by its thread, or is dropped on errors. Returns 0, or -EAGAIN: no
+ * thread could be started. Starts the clock when the queues are full. */
 int runners_push(struct runners *r, struct operation *op);
 /* Starts the clock, waits until everything is done, and ends the threads. */
 void runners_finish(struct runners *r);

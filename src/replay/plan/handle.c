@@ -39,6 +39,16 @@ int handle_release(struct handle *h)
     return rc;
 }
 
+void handle_forget(struct handle *h)
+{
+    if (!h)
+        return;
+    h->stream = NULL;
+    h->dir = NULL;
+    h->fd = -1;
+    handle_release(h);
+}
+
 struct handle *handle_share(struct handle *h)
 {
     atomic_fetch_add(&h->references, 1);

@@ -3,7 +3,7 @@
  *
  * The planning thread creates it. Each operation that uses it has a reference; releasing the last
  * one closes it. All operations of a handle, and the last release, are in the process that
- * performs them.
+ * performs them, unless that has died.
  * Threads: threads that perform operations; members marked so belong to the planning thread.
  */
 #ifndef DFTRACERD_REPLAY_PLAN_HANDLE_H
@@ -31,14 +31,19 @@ struct handle {
     int fd;
     atomic_uint references;
     atomic_int state; /* enum handle_state */
+    bool is_stream, is_dir;
+    /* The following members are used by the planning thread only. */
+    bool append;
     uint32_t process;
-    bool is_stream, is_dir, append;
-    int64_t pos; /* position of the trace in the file; used by the planning thread */
+    int64_t pos; /* position of the trace in the file */
 };
 /* *new*, with one reference, or NULL */
 struct handle *handle_new(struct shared *s, struct path *path, enum handle_state state,
                           uint32_t process);
-int handle_release(struct handle *h);          /* returns 0, or -errno of close; NULL-safe */
+int handle_release(struct handle *h); /* returns 0, or -errno of close; NULL-safe */
+/* Drops a reference like handle_release, in another process than that of the operations, which has
+ * died: the kernel has closed what it had open. NULL-safe. */
+void handle_forget(struct handle *h);
 struct handle *handle_share(struct handle *h); /* adds a reference; returns h */
 void handle_set(struct handle *h, enum handle_state state);
 /* Waits for the call that opens it. Returns HANDLE_OPEN, HANDLE_FAILED, or HANDLE_OPENING: the

@@ -2,13 +2,15 @@
  *
  * The later of two calls may depend on one that ended before it began: a file was created, written
  * or removed. So it waits for the earlier one in these cases:
- *   a call that changes what is at a path   waits for all earlier calls on this path, and for reads
- *                                           and writes of its file;
- *   a call that uses a path                 waits for those that changed it, or the directory above
- *                                           it;
+ *   a call that changes what is at a path   waits for all earlier calls on this path and below it,
+ *                                           and for reads and writes of its file;
+ *   a call that uses a path                 waits for those that changed it, or one of the nearest
+ *                                           three directories above it that the trace changes;
  *   a read                                  waits for writes to the file.
- * Writes do not wait for each other. Calls that overlap in the trace do not wait for each other
- * either. A call waits only for earlier ones, which were queued before, so none waits forever.
+ * Writes do not wait for each other, unless a call between them waits for the earlier one. The same
+ * holds for reads and uses. Calls that overlap in the trace do not wait for each other either, nor
+ * for those that overlap with one of them, directly or through others: only numbers of calls are
+ * kept. A call waits only for earlier ones, which were queued before, so none waits forever.
  * After the death of a process, no thread waits any more.
  * Threads: order_plan by the planning thread, the others by the thread that performs the operation,
  * in any process.

@@ -22,7 +22,7 @@ struct touched {
     enum touch touch;
     uint32_t after[TOUCHES];
 };
-enum { TOUCHED_MAX = 4 };
+enum { TOUCHED_MAX = 8 };
 
 struct operation {
     struct operation *next;

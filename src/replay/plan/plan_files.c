@@ -106,8 +106,10 @@ static void move_data(struct plan *p, bool is_rename, struct file *f, struct fil
     file_note_created(to);
     file_truncated(p, to, 0);
     to->size = end;
+    /* The data of one of the files remains. The size of a prepared target counts to the end. */
     if (is_rename && f->first == FIRST_CREATED) {
-        to->counted = f->counted;
+        p->files->bytes -= to->counted < f->counted ? to->counted : f->counted;
+        to->counted = to->counted > f->counted ? to->counted : f->counted;
         f->counted = 0;
     }
     if (is_rename)

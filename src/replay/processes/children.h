@@ -32,15 +32,16 @@ void children_done(struct children *c);
 /* Starts a child for each of the first `processes` of the trace. Returns 0, or -errno with err if
  * none can be started. */
 int children_start(struct children *c, uint32_t processes, struct err *err);
-/* Sends a copy of an operation to its process; its handle becomes owned by that, or is released on
- * errors. */
+/* Sends a copy of an operation to its process; its handle becomes owned by that. Returns 0, or a
+ * negative code, which ends the replay. */
 int children_push(struct children *c, struct operation *op);
 /* Releases the handle in the child of its process, after all operations so far. */
 void children_release(struct children *c, struct handle *h);
 /* Sends buffered messages. Must be called before waiting for something else. */
 void children_flush(struct children *c);
 /* Waits for all children, and merges their reports and traces. Returns 0, or a negative code with
- * err: one has died, or its trace lacks lines. */
+ * err: one has died, or there is no memory for its report. If its trace lacks lines,
+ * trace_out_close returns that. */
 int children_finish(struct children *c, struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Reads more of a child's report. Returns false at the end. */
+/* Reads more of a child's report. Returns false at the end, or without memory. */
 static bool child_read(struct child *child)
 {
     char *at = buf_reserve(&child->report, PIPE_BUF);
@@ -41,6 +41,8 @@ static void report_lost_child(struct children *c, const struct child *child, str
         buf_printf(&text, ", was killed by signal %d", WTERMSIG(status));
     else
         buf_printf(&text, ", ended with status %d before its report", WEXITSTATUS(status));
+    if (child->report.error)
+        err_set_code(err, child->report.error);
     err_set(err, ERR_CANCELLED, "%.*s", (int)text.len, text.data ? text.data : "");
     buf_done(&text);
     for (uint32_t i = 0; i < child->pushed.count; i++)
@@ -54,10 +56,11 @@ static void report_lost_child(struct children *c, const struct child *child, str
 static int child_collect(struct children *c, struct child *child, struct err *err)
 {
     int rc = ERR_CANCELLED;
-    if (report_is_whole(&child->report))
-        rc = report_merge(c->report, (struct text){child->report.data + 8, child->report.len - 8});
-    else
+    if (!report_is_whole(&child->report))
         report_lost_child(c, child, err);
+    else if ((rc = report_merge(c->report,
+                                (struct text){child->report.data + 8, child->report.len - 8})) < 0)
+        err_set_code(err, rc);
     if (c->trace) {
         bool lacks = WIFEXITED(child->status) && WEXITSTATUS(child->status) == CHILD_TRACE_LACKS;
         trace_out_join(c->trace, child->part, *child->complete, lacks ? -EIO : 0);
@@ -66,7 +69,7 @@ static int child_collect(struct children *c, struct child *child, struct err *er
     return rc;
 }
 
-/* Waits for the end of a child that has sent everything. */
+/* Waits for the end of a child whose report has been read. */
 static void child_wait(struct children *c, struct child *child)
 {
     close(child->from);

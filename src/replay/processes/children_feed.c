@@ -13,9 +13,9 @@ enum { POLL_MS = 1000 };
 static void message_drop(struct message *m)
 {
     if (m->kind == MESSAGE_OPERATION)
-        handle_release(m->op.handle);
+        handle_forget(m->op.handle);
     else if (m->kind == MESSAGE_RELEASE)
-        handle_release(m->handle);
+        handle_forget(m->handle);
 }
 
 static void child_set_dead(struct children *c, struct child *child)
@@ -44,14 +44,16 @@ static bool child_write(struct children *c, struct child *child)
     return true;
 }
 
-/* Returns whether a child has died: it closes its other pipe only after the last message. */
+/* Returns whether a child that has closed its other pipe has died. It does that when it ends: after
+ * the last message. */
 static bool has_died(const struct children *c, const struct child *child)
 {
     siginfo_t info = {0};
     if (!c->ended)
         return true;
-    waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    return info.si_pid && (info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED);
+    while (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    return info.si_code != CLD_EXITED || info.si_status == CHILD_FAILED;
 }
 
 /* Waits until the pipe of `wanted` or another one accepts more, or a child has died. */
@@ -62,7 +64,7 @@ static void wait_for_children(struct children *c, const struct child *wanted)
     nfds_t n = 0;
     for (uint32_t i = 0; i < REPLAY_PROCESSES_MAX; i++) {
         struct child *child = &c->children[i];
-        if (!child->pid || child->dead)
+        if (!child->pid || child->dead || child->finished)
             continue;
         of[n] = child;
         waiting[n++] = (struct pollfd){.fd = child->from};
@@ -71,9 +73,14 @@ static void wait_for_children(struct children *c, const struct child *wanted)
     }
     if (!wanted->batched || poll(waiting, n, POLL_MS) <= 0)
         return;
-    for (nfds_t i = 0; i < n; i++)
-        if (!waiting[i].events && waiting[i].revents & POLLHUP && has_died(c, of[i]))
+    for (nfds_t i = 0; i < n; i++) {
+        if (waiting[i].events || !(waiting[i].revents & POLLHUP))
+            continue;
+        if (has_died(c, of[i]))
             child_set_dead(c, of[i]);
+        else
+            of[i]->finished = true;
+    }
 }
 
 /* Sends all buffered messages of a child, and those of others meanwhile. A child whose queues are
@@ -101,10 +108,8 @@ int children_push(struct children *c, struct operation *op)
     struct message m = {.kind = MESSAGE_OPERATION, .op = *op};
     int rc = child_of(c, op->lane->process, &child);
     rc = rc < 0 ? rc : vec_extend(&child->pushed, op->name_id + (size_t)1);
-    if (rc < 0) {
-        handle_release(op->handle);
-        return rc;
-    }
+    if (rc < 0)
+        return rc;                   /* the handle is closed when its process ends */
     child->pushed.at[op->name_id]++; /* these are missing if the child dies */
     if (!child->trace_host.ptr) {
         child->trace_pid = op->lane->pid;

@@ -19,6 +19,7 @@ struct child {
     int64_t trace_pid; /* pid of the first process of the trace that it replays */
     struct text trace_host;
     bool started, dead;
+    bool finished; /* it has handled all messages and ended: poll reports its pipe at once */
 };
 enum { CHILD_BATCH = 64 };
 

@@ -41,6 +41,7 @@ struct report {
     /* number of files that could not be prepared, or not be removed at the end */
     uint64_t unprepared, left;
     const char *unprepared_why; /* the first reason */
+    bool root_removed;          /* the root itself, which was created for the replay */
     int64_t first_ns, last_ns;
     bool any;
     struct sketch *late;

@@ -112,7 +112,7 @@ static void print_text(struct report *r, const struct replay_options *o, const c
         moved += r->by_name[i].bytes;
     buf_puts(out, "=== Replay Summary ===\n");
     if (root)
-        buf_printf(out, "Root directory: %s%s\n", root, o->keep ? "" : " (removed)");
+        buf_printf(out, "Root directory: %s%s\n", root, r->root_removed ? " (removed)" : "");
     buf_printf(
         out,
         "Total events: %llu\nExecuted: %llu\nFiltered: %llu\nFailed: %llu\nNot replayed: %llu\n",

@@ -153,6 +153,7 @@ void files_reset(struct files *f)
         file->truncated = false;
         memset(file->planned, 0, sizeof file->planned);
         memset(file->ended, 0, sizeof file->ended);
+        memset(file->awaited, 0, sizeof file->awaited);
         memset(file->end_ns, 0, sizeof file->end_ns);
     }
 }

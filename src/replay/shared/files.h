@@ -34,6 +34,7 @@ struct file {
     uint32_t above_known;
     uint32_t planned[TOUCHES]; /* number of calls so far */
     uint32_t ended[TOUCHES];   /* number of calls that ended before those that overlap now began */
+    uint32_t awaited[TOUCHES]; /* number of calls that an earlier call waits for */
     int64_t end_ns[TOUCHES];   /* latest end */
     uint8_t first;             /* enum first_use */
     bool is_dir, prepared;

@@ -22,7 +22,7 @@ struct shared {
     atomic_bool broken;        /* a process has died: no thread waits for its operations */
     atomic_uint started;       /* threads wait until the clock has started */
     _Atomic int64_t origin_ns; /* time of clock_mono_ns when the clock starts; 0: not yet */
-    int64_t first_ns; /* time of the first event that is replayed; set before the clock starts */
+    _Atomic int64_t first_ns;  /* time of the first event that is replayed and has one */
     pthread_mutex_t locks[SHARED_LOCKS]; /* robust: the death of a process releases its lock */
 };
 struct shared *shared_new(void); /* *new* or NULL */

@@ -7,7 +7,8 @@
  * children come before their parents and ids (assigned on entry) are not sorted.
  *
  * Threads: a plan is immutable; a generator belongs to one thread. Memory: a generator has about
- * 1.5 MiB and 3 KB a process of its file, a plan 100 bytes a training or validation file.
+ * 1.5 MiB and 3 KB a process of its file, with a bit for each path; a plan 100 bytes a training or
+ * validation file.
  */
 #ifndef DFTRACERD_TOOLS_GEN_FAKE_TRACE_GENERATE_H
 #define DFTRACERD_TOOLS_GEN_FAKE_TRACE_GENERATE_H
@@ -118,8 +119,8 @@ static inline uint64_t generate_file_count(const struct options *o)
 struct generator;
 /* *new*; returns 0 or -ENOMEM. */
 int generate_open(const struct generate_plan *p, uint64_t file, struct generator **ret);
-/* Appends at least `want` bytes, and at most about 1 MiB of text more. Returns 0, ERR_END (these
- * were the last bytes) or -ENOMEM. */
+/* Appends at least `want` bytes, and at most about 1 MiB and a batch of a rank more. Returns 0,
+ * ERR_END (these were the last bytes) or -ENOMEM. */
 int generate_next(struct generator *g, size_t want, struct buf *out);
 uint64_t generate_events(const struct generator *g);     /* so far: without name records */
 uint64_t generate_text_bytes(const struct generator *g); /* so far: before compression */

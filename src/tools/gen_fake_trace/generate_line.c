@@ -153,7 +153,7 @@ static char *put_datacrumbs(char *p, struct rank *r, const struct event *e)
     p = put_number(PUT(p, ", \"tid\": "), r->tid);
     p = put_text(PUT(p, ", \"name\": \""), calls[e->call].name);
     p = put_text(PUT(p, "\", \"cat\": \""), calls[e->call].cat);
-    uint64_t origin = UINT64_C(1781800000000000);
+    uint64_t origin = r->plan->o.format->first_us;
     p = put_number(PUT(p, "\", \"ph\": \"C\", \"ts\": "), (e->ts - origin) / 1000000 * 1000000);
     p = put_text(PUT(p, ", \"args\": {\"hostname\": \""), r->host);
     p = PUT(p, "\", \"fname\": ");

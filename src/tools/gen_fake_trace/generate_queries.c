@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /* Placeholders: {pid} of the last process, {thread} of the first one's reads and writes, {host} the
- * first one's, {shard} its first training file, {checkpoint} the file; {epoch} the last, {epochs}
- * their number. */
+ * first one's, {shard} its first training file, {checkpoint} the file; {epoch} the last, or the
+ * first one if --events limits their number; {epochs} more than the last. */
 static const struct generate_query queries[] = {
     /* one condition */
     {true, "name == \"pwrite\""},
@@ -49,7 +49,7 @@ static char *put_value(char *p, const struct generate_plan *plan, struct text na
     } values[] = {
         {"pid", f->first_pid + (o->processes - 1) * f->pid_step},
         {"thread", 10 * f->first_pid + 1},
-        {"epoch", o->epochs - (o->epochs > 0)},
+        {"epoch", o->events ? 0 : o->epochs - (o->epochs > 0)},
         {"epochs", o->epochs},
         {"host", hash_text("node-0"), true},
         {"shard", plan->hashes[0], true},

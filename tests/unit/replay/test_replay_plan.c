@@ -2,6 +2,7 @@
 /* What events are planned as: offsets, sizes, handles, and what files have to be before. Expected
  * values follow from POSIX. */
 #include "replay/perform/lanes.h"
+#include "replay/plan/order.h"
 #include "replay/plan/plan.h"
 #include "check.h"
 
@@ -391,6 +392,88 @@ static void space(void)
     end();
 }
 
+/* A file that existed before is replaced again and again, as a checkpoint is. */
+static void space_of_replaced_files(void)
+{
+    begin();
+    options.prepare = REPLAY_DATA;
+    next(1, "open", opened("/b", O_RDONLY, 3));
+    next(1, "read", on_fd(3, 500));
+    next(1, "close", on_fd(3, 0));
+    for (int i = 0; i < 10; i++) {
+        next(1, "open", opened("/a", O_WRONLY | O_CREAT | O_TRUNC, 3));
+        next(1, "write", on_fd(3, 1000));
+        next(1, "close", on_fd(3, 0));
+        CALL("rename", FILE_A, .file2 = TEXT("/b"));
+    }
+    CHECK_INT(files.bytes, 1000);
+    CHECK_INT(files.bytes_peak, 2000);
+    end();
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static struct operation ordered(const char *name, int64_t ts_ns, int64_t dur_ns)
+{
+    struct operation o = {.call = call_find(text_of(name)),
+                          .path = files_path(&files, TEXT("/a")),
+                          .ts_ns = ts_ns,
+                          .dur_ns = dur_ns};
+    order_plan(&files, &o);
+    return o;
+}
+
+/* A read waits for a number of writes: later ones must not be counted in place of earlier ones. */
+static void later_writes_wait(void)
+{
+    begin();
+    struct operation slow = ordered("write", 10, 5), read = ordered("read", 20, 5),
+                     later = ordered("write", 30, 5), overlapping = ordered("write", 31, 5);
+    CHECK_INT(slow.touched[0].after[TOUCH_WRITE], 0);
+    CHECK_INT(read.touched[0].after[TOUCH_WRITE], 1);
+    CHECK_INT(later.touched[0].after[TOUCH_WRITE], 1);
+    CHECK_INT(overlapping.touched[0].after[TOUCH_WRITE], 1);
+    end();
+}
+
+/* A rename needs an empty directory at its new path. */
+static void rename_waits_for_files(void)
+{
+    begin();
+    struct operation renames = {.call = call_find(TEXT("rename")),
+                                .path = files_path(&files, TEXT("/a")),
+                                .path2 = files_path(&files, TEXT("/d")),
+                                .ts_ns = 10};
+    struct operation removes = {
+        .call = call_find(TEXT("unlink")), .path = files_path(&files, TEXT("/d/f")), .ts_ns = 5};
+    order_survey(&removes);
+    order_survey(&renames);
+    order_plan(&files, &removes);
+    order_plan(&files, &renames);
+    CHECK(renames.touched[1].file == file_of("/d"));
+    CHECK_INT(renames.touched[1].after[TOUCH_USE], 1);
+    end();
+}
+
+/* The directory that is renamed is not always the nearest one that the trace changes. */
+static void deep_files_are_awaited(void)
+{
+    begin();
+    struct operation top = ordered("mkdir", 1, 1), renames;
+    struct operation sub = {
+        .call = call_find(TEXT("mkdir")), .path = files_path(&files, TEXT("/a/b")), .ts_ns = 3};
+    struct operation creates = {.call = call_find(TEXT("creat")),
+                                .path = files_path(&files, TEXT("/a/b/f")),
+                                .ts_ns = 5,
+                                .creates = true};
+    order_plan(&files, &sub);
+    order_plan(&files, &creates);
+    renames = ordered("rename", 10, 1);
+    CHECK_INT(top.touched_count, 1);
+    CHECK_INT(renames.touched[0].after[TOUCH_USE], 2);
+    end();
+}
+
 static void renamed_directory(void)
 {
     begin();
@@ -461,6 +544,10 @@ static const struct check_test tests[] = {{"reads_continue", reads_continue},
                                           {"flush_of_all_streams", flush_of_all_streams},
                                           {"created_and_needed", created_and_needed},
                                           {"space", space},
+                                          {"space_of_replaced_files", space_of_replaced_files},
+                                          {"later_writes_wait", later_writes_wait},
+                                          {"rename_waits_for_files", rename_waits_for_files},
+                                          {"deep_files_are_awaited", deep_files_are_awaited},
                                           {"renamed_directory", renamed_directory},
                                           {"renamed_map", renamed_map},
                                           {"paths", paths},
