@@ -112,7 +112,8 @@ int inflate_block_begin(struct inflate *f)
     struct input *in = f->in;
     unsigned bit = f->bit & 7;
     input_seek(in, f->bit >> 3);
-    int rc = block_parse(in->buf + in->pos, input_fill(in, BLOCK_AHEAD), bit, &f->block);
+    size_t have = input_fill(in, BLOCK_AHEAD); /* which may move the bytes in the buffer */
+    int rc = block_parse(in->buf + in->pos, have, bit, &f->block);
     if (rc < 0)
         return rc;
     f->block_text = f->skip = 0;
