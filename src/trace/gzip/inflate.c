@@ -37,10 +37,11 @@ int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine)
     if (inflateInit2(&f->z, -15) != Z_OK)
         return -ENOMEM;
     /* allocates zlib's window now: later, a lack of memory would look like corrupt data */
-    if (inflateSetDictionary(&f->z, f->window, 1) != Z_OK)
+    if (inflateSetDictionary(&f->z, f->window, 1) != Z_OK ||
+        (engine == TRACE_ENGINE_ISAL && !(f->isal = inflate_isal_new()))) {
+        inflate_close(f);
         return -ENOMEM;
-    if (engine == TRACE_ENGINE_ISAL && !(f->isal = inflate_isal_new()))
-        return -ENOMEM;
+    }
     f->z_bit = UINT64_MAX;
     f->mean_text = MEAN_TEXT_MAX;
     f->history = f->window;

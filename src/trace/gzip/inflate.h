@@ -102,6 +102,7 @@ struct inflate {
     uint8_t recent[INFLATE_WINDOW]; /* the last text of the block before this call */
     uint8_t scratch[16384];
 };
+/* Returns 0, or -ENOMEM: nothing has to be closed then. */
 int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine);
 void inflate_close(struct inflate *f);
 /* Sets the position to a bit of the file, with the text before it (none at a member's start). */

@@ -121,10 +121,11 @@ int trace_find_member(int fd, uint64_t from, uint64_t to, uint64_t *ret)
         return -ENOMEM;
     }
     int rc = inflate_open(f, &in, TRACE_ENGINE_ZLIB);
-    input_seek(&in, from);
-    if (rc == 0)
+    if (rc == 0) {
+        input_seek(&in, from);
         rc = search_member(f, &in, to, ret);
-    inflate_close(f);
+        inflate_close(f);
+    }
     free(f);
     input_done(&in);
     return rc;

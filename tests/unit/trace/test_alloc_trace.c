@@ -170,9 +170,28 @@ static void same_scanner(void)
     trace_scanner_free(kept);
 }
 
+/* Each failure is reported, and the next read of the same text succeeds. */
+static void texts(void)
+{
+    char out[300];
+
+    for (unsigned n = 0; failing_malloc_next(n); n++) {
+        struct trace_text *t = NULL;
+        int rc = trace_text_open(fd, TRACE_GZIP, TRACE_ENGINE_AUTO, NULL, NULL, &t);
+
+        rc = rc ? rc : trace_text_read(t, 205000, out, sizeof(out));
+        failing_malloc_stop();
+        CHECK_INT(rc, failing_malloc_happened() ? -ENOMEM : 0);
+        if (t)
+            CHECK_INT(trace_text_read(t, 205000, out, sizeof(out)), 0);
+        trace_text_close(t);
+    }
+}
+
 static const struct check_test tests[] = {
     {"new_scanner", new_scanner},
     {"same_scanner", same_scanner},
+    {"texts", texts},
     {NULL, NULL},
 };
 
