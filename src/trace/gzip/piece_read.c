@@ -56,6 +56,8 @@ static int read_blocks(struct trace_reader *r, struct trace_piece *p, size_t max
             return 0;
         }
         int rc = member_step(r, &out);
+        if (r->damages.lost)
+            return -ENOMEM;
         if (rc <= 0 || r->damages.list.count)
             return rc;
     }

@@ -188,10 +188,33 @@ static void texts(void)
     }
 }
 
+static int first_piece(void *arg, struct buf *answer)
+{
+    struct trace_checkpoint from = {.kind = TRACE_AT_MEMBER};
+    struct trace_piece *piece = NULL;
+    struct trace_reader *r = NULL;
+    int rc = trace_reader_open(fd, NULL, &from, NULL, &r);
+
+    (void)arg;
+    rc = rc ? rc : trace_piece_read(r, 1 << 20, UINT64_MAX, &piece);
+    if (rc == 0)
+        buf_printf(answer, "to %" PRIu64, trace_piece_end(piece));
+    trace_piece_free(piece);
+    trace_reader_close(r);
+    return rc;
+}
+
+/* A piece ends before the corrupt member. */
+static void pieces(void)
+{
+    alloc_check("a piece", first_piece, NULL);
+}
+
 static const struct check_test tests[] = {
     {"new_scanner", new_scanner},
     {"same_scanner", same_scanner},
     {"texts", texts},
+    {"pieces", pieces},
     {NULL, NULL},
 };
 
