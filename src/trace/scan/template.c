@@ -131,6 +131,17 @@ static struct template *learn_word(struct templates *t, struct template **first,
     return count_words(*first, l->node.field) < WORDS_MAX ? find_branch(t, first, &word) : NULL;
 }
 
+/* Returns true if template_run looks the name up: the general functions read names with escapes and
+ * bytes that are not ASCII. */
+static bool can_be_known(struct text name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if ((unsigned char)name.ptr[i] >= 0x80)
+            return false;
+    }
+    return name.len > 0 && name.len <= TEXT_MAX;
+}
+
 /* Returns the children after a name. *ret_known: they belong to this name only. */
 static struct template **learn_name(struct templates *t, struct template *node, struct text name,
                                     bool *ret_known)
@@ -141,7 +152,7 @@ static struct template **learn_name(struct templates *t, struct template *node, 
     unsigned used = 0;
 
     *ret_known = false;
-    if (node->kind != TEMPLATE_FORK || name.len == 0 || name.len > TEXT_MAX)
+    if (node->kind != TEMPLATE_FORK || !can_be_known(name))
         return &node->child;
     text_words(name.ptr, (uint32_t)name.len, &a, &b);
     e = fork_find(m->fork, a, b, (uint32_t)name.len);
