@@ -19,7 +19,7 @@
 struct input {
     int fd;
     struct trace_source *source; /* replaces the descriptor; NULL: none */
-    int error;                   /* first errno of pread, or 0; nothing is read after an error */
+    int error;                   /* last errno of pread, or 0: input_fill reads nothing after it */
     uint64_t base;               /* file offset of buf[0] */
     size_t len, pos;             /* bytes in buf; next byte */
     uint8_t *buf;

@@ -7,10 +7,11 @@
 enum {
     POOL_NODES = 2048, /* a shape needs one for each value that no other shape shares */
     FORKS = 8,
-    SIBLINGS_MAX = 16,   /* with more children, lines have no pattern */
-    WORDS_MAX = 6,       /* maximum number of texts of a value that are part of the literal */
-    TEXT_MAX = 16,       /* maximum length of a known text */
-    PENALTY_FIRST = 256, /* misses that are ignored after the pool was full; doubled each time */
+    SIBLINGS_MAX = 16, /* with more children, lines have no pattern */
+    WORDS_MAX = 6,     /* maximum number of texts of a value that are part of the literal */
+    TEXT_MAX = 16,     /* maximum length of a known text */
+    /* misses that are ignored after the pool was full; doubled if it is full again soon after */
+    PENALTY_FIRST = 256,
     PENALTY_MAX = 1 << 20
 };
 
@@ -260,8 +261,6 @@ static struct template **learn_value(struct trace_scanner *s, struct template **
     bool known = false;
 
     prepare_node(s, n, *from, &l);
-    if (n->slot == SLOT_CONST && n->to - n->from > SCAN_LITERAL_MAX)
-        return NULL;
     if (l.node.kind == TEMPLATE_TEXT && l.node.field == TRACE_FIELD_NAME)
         node = learn_fork(t, first, &l);
     else if (l.node.kind == TEMPLATE_TEXT &&

@@ -466,7 +466,8 @@ static void repair_text(void)
 /* The layout of the first line is known for the others, whatever the name looks like. */
 static void layouts(void)
 {
-    static const char *const names[] = {"read", "l\xC3\xA9s", "a\\/b", "a name of 24 characters", ""};
+    static const char *const names[] = {"read", "l\xC3\xA9s", "a\\/b", "a name of 24 characters",
+                                        ""};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct buf text = {0};
