@@ -83,8 +83,9 @@ struct trace_reader_info {
 };
 
 struct trace_reader;
-/* Opens a reader at 0 (from NULL), or at a checkpoint of the same file (copied). Returns 0, -ENOMEM
- * or -errno of pread. */
+/* Opens a reader at 0 (from NULL), or at a checkpoint of the same file (copied). Returns 0,
+ * -ENOMEM, -ENOTSUP (the engine is not built in), ERR_CORRUPT (the checkpoint is invalid) or -errno
+ * of pread. */
 int trace_reader_open(int fd, const struct trace_reader_options *options,
                       const struct trace_checkpoint *from, struct err *err,
                       struct trace_reader **ret);

@@ -52,7 +52,7 @@ bool bloom_may_have(const uint8_t *bits, size_t len, uint64_t hash)
 
     if (len < BLOCK)
         return true;
-    block = bits + block_of(len - len % BLOCK, hash);
+    block = bits + block_of(len, hash);
     for (unsigned w = 0; w < 8; w++) {
         uint32_t word;
         memcpy(&word, block + 4 * w, 4);

@@ -10,8 +10,7 @@
  * Threads:   a builder belongs to one worker, a view to one thread.
  * Values:    little-endian, self-contained except for global texts. Equal events and equal global
  *            ids give equal bytes. A value may start at any address (LMDB overflow pages: 16 bytes
- *            into a page); sections are 64-byte aligned relative to its start. For a corrupt value
- *            ERR_CORRUPT is returned; it never causes a crash.
+ *            into a page). For a corrupt value ERR_CORRUPT is returned; it never causes a crash.
  */
 #ifndef DFTRACERD_COLUMN_CHUNK_CHUNK_H
 #define DFTRACERD_COLUMN_CHUNK_CHUNK_H
@@ -28,8 +27,8 @@
 struct chunk_options {
     /* Returns the global id of a text, which is made if there is none; INDEX_NO_TEXT if the
      * table is full: the text is then stored in the chunk. Called from chunk_builder_finish
-     * only, once for each distinct text of a column (not for columns of mostly distinct texts,
-     * see chunk_dictionary.c). Must be thread-safe. */
+     * only, at most once for each distinct text of a column (not for columns of mostly distinct
+     * texts, see chunk_texts.c). Must be thread-safe. */
     uint32_t (*intern)(void *arg, struct text text);
     void *arg;
     /* NULL-terminated paths that get bloom filters; NULL = the seven defaults */
@@ -49,8 +48,8 @@ void chunk_builder_free(struct chunk_builder *b);
 /* Starts a chunk, and discards an unfinished one. Field ids of the events are those of `scanner`,
  * which is borrowed until finish. */
 void chunk_builder_begin(struct chunk_builder *b, const struct trace_scanner *scanner);
-/* Adds an event, whose texts are copied. Returns 0, -ENOMEM (which finish returns, too), or
- * -EOVERFLOW beyond 2^26 rows (a 4 MiB chunk has at most 2 M). */
+/* Adds an event, whose texts are copied. Returns 0, -ENOMEM, or -EOVERFLOW beyond 2^26 rows (a 4
+ * MiB chunk has at most 2 M). After an error, finish returns it, too. */
 int chunk_builder_add(struct chunk_builder *b, const struct trace_event *event);
 
 struct chunk_built {
@@ -62,7 +61,7 @@ struct chunk_built {
     uint32_t other_values; /* values that went into "@other" */
 };
 /* Appends the encoded chunk to `value` (nothing on failure). A chunk without events is valid.
- * Returns 0 or -ENOMEM. */
+ * Returns 0, an error of chunk_builder_add, -ENOMEM, or -EFBIG from 4 GiB on. */
 int chunk_builder_finish(struct chunk_builder *b, uint32_t number, struct buf *value,
                          struct chunk_built *ret);
 /* After finish, until the next begin: sets *ret to text_hash() of each distinct value of dimension

@@ -257,12 +257,10 @@ static int put_shape_sizes(struct chunk_builder *b, const struct shape *s,
                      s->name ? s->name->size_class : s->name_class, args);
 }
 
-/* Returns the size class of an event's text, which was added last to its column. */
+/* Returns the size class of an event's name or category, which was added last to its column. */
 static uint8_t text_class(const struct chunk_builder *b, const struct trace_value *v)
 {
-    uint16_t slot = v->type == TRACE_TEXT ? b->slot[v->field] : BUILD_TO_OTHER;
-
-    return slot == BUILD_TO_OTHER ? 0 : b->column[slot - 1].size_class;
+    return b->column[b->slot[v->field] - 1].size_class;
 }
 
 static int put_unshaped_sizes(struct chunk_builder *b, const struct trace_event *event)
@@ -309,6 +307,8 @@ static int put_event(struct chunk_builder *b, const struct trace_event *event)
         rc = s->checked ? put_steps(b, s, event, true) : put_steps(b, s, event, false);
     for (uint32_t i = 0; !s && i < event->count; i++)
         rc |= put_value(b, &event->values[i]);
+    if (unlikely(rc != 0))
+        return rc; /* columns of the event may be missing */
     /* Every row has these columns. */
     rc |= stage_push(&c[BUILD_CLASS], event->class);
     rc |= stage_push(&c[BUILD_GAP], (int64_t)event->offset - b->end);

@@ -144,7 +144,7 @@ struct chunk_builder {
         uint32_t shape;
         struct shape plan;
     } hints[BUILD_HINTS];
-    uint16_t slot[TRACE_FIELDS_MAX + 64]; /* field -> column + 1; 0 = not seen in this chunk */
+    uint16_t slot[TRACE_FIELDS_MAX]; /* field -> column + 1; 0 = not seen in this chunk */
     struct path_dictionary *dictionaries;
     struct buf other;             /* JSON text of the other values of the present event */
     struct buf values;            /* of the column that is being written: stage_values() */

@@ -184,14 +184,14 @@ static bool is_special(struct text path)
 
 uint16_t build_slot(struct chunk_builder *b, uint16_t field)
 {
-    if (field >= TRACE_FIELDS_MAX + 64)
+    if (field >= TRACE_FIELDS_MAX) /* TRACE_FIELD_OTHER */
         return BUILD_TO_OTHER;
     if (b->slot[field] != 0)
         return b->slot[field];
     struct text path = trace_field_path(b->scanner, field);
     /* Columns are kept free for the fields that queries find in columns of their own only. */
     unsigned kept = field < TRACE_FIELD_DYNAMIC ? 0 : TRACE_FIELD_DYNAMIC;
-    if (b->columns >= BUILD_COLUMNS_MAX - kept || is_special(path) || path.len > UINT16_MAX)
+    if (b->columns >= BUILD_COLUMNS_MAX - kept || is_special(path))
         return b->slot[field] = BUILD_TO_OTHER;
     path.ptr = arena_strdup(&b->arena, path);
     if (path.ptr == NULL || column_start(b, b->columns, path) < 0) {

@@ -213,7 +213,7 @@ static bool put_as_bytes(struct finish *f, unsigned size)
 }
 
 /* Bloom filters come first, next to the directory, because pruning reads both. Columns with few
- * entries (chunk_may_have compares them), constants and flags have none. */
+ * entries (chunk_may_have compares them) and constants have none. */
 static void put_filter(struct finish *f, const struct column_build *c, struct column_dir *dir)
 {
     if (c->dimension < 0 || dir->type == COLUMN_TIME)
@@ -244,16 +244,13 @@ static void put_filter(struct finish *f, const struct column_build *c, struct co
 static uint16_t find_bitmap(struct finish *f, unsigned column)
 {
     struct column_build *c = f->columns[column];
-    uint32_t words = (f->b->rows + 63) / 64;
+    size_t words = (f->b->rows + 63) / 64;
 
     if (stage_count(c) == f->b->rows)
         return COLUMN_NO_BITMAP;
     for (unsigned i = 0; i < f->bitmaps; i++) {
         const struct column_build *owner = f->columns[f->bitmap_owner[i]];
-        uint32_t common = c->words < owner->words ? c->words : owner->words;
-        common = common < words ? common : words;
-        /* Counts are equal, so the words that only one of them has are zero. */
-        if (stage_count(c) != stage_count(owner) || memcmp(c->valid, owner->valid, common * 8) != 0)
+        if (stage_count(c) != stage_count(owner) || memcmp(c->valid, owner->valid, words * 8) != 0)
             continue;
         if (c->uncompressed)
             f->bitmap_owner[i] = (uint16_t)column;
@@ -266,14 +263,13 @@ static uint16_t find_bitmap(struct finish *f, unsigned column)
 static void put_bitmap(struct finish *f, unsigned i)
 {
     const struct column_build *c = f->columns[f->bitmap_owner[i]];
-    size_t words = (f->b->rows + 63) / 64, have = c->words < words ? c->words : words;
+    size_t words = (f->b->rows + 63) / 64;
     uint32_t begin = section_begin(f->out, f->start, words * 8);
     int64_t *all = build_scratch(f->b, words, f->out);
 
     if (all == NULL)
         return;
-    memset(all, 0, words * 8);
-    memcpy(all, c->valid, have * 8);
+    memcpy(all, c->valid, words * 8);
     /* Nearly every request reads the bitmap of dur. */
     pack_encode(f->b->encoder, all, words, (c->uncompressed ? 0 : PACK_MAY_COMPRESS) | PACK_NO_DICT,
                 f->out);

@@ -3,8 +3,8 @@
  *   struct chunk_head | directory | sections ... | 64 zero bytes
  *   directory: struct column_dir for each column, ascending by path bytes; struct bitmap_dir for
  *   each bitmap; paths
- *   sections:  streams of pack.h and byte blocks, aligned to 64 bytes if they have 1 KiB or more,
- *              else to 8
+ *   sections:  streams of pack.h and byte blocks, aligned to 64 bytes if they are likely to have 1
+ *              KiB or more, else to 8; relative to the start of the value
  *
  * Checksums: chunk_head has the checksum of itself and the directory, which in turn contain those
  * of columns, filters, bitmaps and densities.

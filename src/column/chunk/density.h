@@ -127,11 +127,10 @@ void density_trim(struct density_work *w);
 
 /* density_begin makes all rows one tuple. density_refine* then distinguish tuples by one more
  * column, and number them by their first rows. values: without gaps; valid: the rows that have one
- * (NULL: all), in `words` words. Return 0 or -ENOMEM. */
+ * (NULL: all). Return 0 or -ENOMEM. */
 int density_begin(struct density_work *w, uint32_t rows);
 int density_refine(struct density_work *w, const int64_t *values, const struct stage_range *range);
-int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid,
-                         uint32_t words);
+int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid);
 
 /* Makes DENSITY_SORTED, ascending, from DENSITY_IDS, _TS and _TE: at most `max` cells. Returns 0,
  * -EDOM if that is not possible, or -ENOMEM. */

@@ -31,7 +31,7 @@ static unsigned first_shift(const struct density_work *w)
     qsort(step, PLACES, sizeof(*step), compare_i64);
     unsigned shift = pack_bit_length((uint64_t)step[PLACES / 2]) + pack_bit_length(w->tuples / 2);
     uint64_t span = (uint64_t)w->max_te - (uint64_t)w->min_ts;
-    while ((span >> shift) + 16 > UINT32_MAX / 2)
+    while (shift <= SHIFT_MAX && (span >> shift) + 16 > UINT32_MAX / 2)
         shift++;
     return shift;
 }

@@ -36,7 +36,7 @@ static int refine_tuples(struct chunk_builder *b, const struct column_build *c)
     if (values == NULL)
         return -ENOMEM;
     if (has_nulls(b, c))
-        return density_refine_nulls(b->density, values, c->valid, c->words);
+        return density_refine_nulls(b->density, values, c->valid);
     return density_refine(b->density, values, &range);
 }
 
@@ -87,7 +87,7 @@ static int read_times(struct chunk_builder *b, const struct column_build *c, int
         return 0;
     }
     for (uint32_t row = 0; row < b->rows; row++) {
-        bool has = c != NULL && row / 64 < c->words && (c->valid[row / 64] >> row % 64 & 1);
+        bool has = c != NULL && (c->valid[row / 64] >> row % 64 & 1);
         out[row] = has ? *values++ * unit : null;
     }
     return 0;

@@ -52,8 +52,7 @@ int density_begin(struct density_work *w, uint32_t rows)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid,
-                         uint32_t words)
+int density_refine_nulls(struct density_work *w, const int64_t *values, const uint64_t *valid)
 {
     uint32_t *ids = density_u32(&w->buf[DENSITY_IDS]);
     uint32_t *first = density_u32(&w->buf[DENSITY_FIRST_ROWS]);
@@ -63,7 +62,7 @@ int density_refine_nulls(struct density_work *w, const int64_t *values, const ui
 
     group_table_init(&tuples, 2, w->rows + 1ul, NULL);
     for (uint32_t row = 0; row < w->rows && id >= 0; row++) {
-        bool has = !valid || (row / 64 < words && (valid[row / 64] >> row % 64 & 1));
+        bool has = !valid || (valid[row / 64] >> row % 64 & 1);
         const uint64_t keys[2] = {2ul * ids[row] + !has, has ? (uint64_t)*values++ : 0};
         if (memcmp(keys, last, sizeof(last)) != 0) {
             uint32_t count = tuples.count;
@@ -110,5 +109,5 @@ int density_refine(struct density_work *w, const int64_t *values, const struct s
 
     if (span < PLACES_MAX / w->tuples)
         return refine_by_place(w, values, range->min, (uint32_t)span + 1);
-    return density_refine_nulls(w, values, NULL, 0);
+    return density_refine_nulls(w, values, NULL);
 }

@@ -37,10 +37,11 @@ int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine)
     if (inflateInit2(&f->z, -15) != Z_OK)
         return -ENOMEM;
     /* allocates zlib's window now: later, a lack of memory would look like corrupt data */
-    if (inflateSetDictionary(&f->z, f->window, 1) != Z_OK)
+    if (inflateSetDictionary(&f->z, f->window, 1) != Z_OK ||
+        (engine == TRACE_ENGINE_ISAL && !(f->isal = inflate_isal_new()))) {
+        inflate_close(f);
         return -ENOMEM;
-    if (engine == TRACE_ENGINE_ISAL && !(f->isal = inflate_isal_new()))
-        return -ENOMEM;
+    }
     f->z_bit = UINT64_MAX;
     f->mean_text = MEAN_TEXT_MAX;
     f->history = f->window;
@@ -112,7 +113,8 @@ int inflate_block_begin(struct inflate *f)
     struct input *in = f->in;
     unsigned bit = f->bit & 7;
     input_seek(in, f->bit >> 3);
-    int rc = block_parse(in->buf + in->pos, input_fill(in, BLOCK_AHEAD), bit, &f->block);
+    size_t have = input_fill(in, BLOCK_AHEAD); /* which may move the bytes in the buffer */
+    int rc = block_parse(in->buf + in->pos, have, bit, &f->block);
     if (rc < 0)
         return rc;
     f->block_text = f->skip = 0;

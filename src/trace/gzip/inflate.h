@@ -19,7 +19,7 @@
 struct input {
     int fd;
     struct trace_source *source; /* replaces the descriptor; NULL: none */
-    int error;                   /* first errno of pread, or 0; nothing is read after an error */
+    int error;                   /* last errno of pread, or 0: input_fill reads nothing after it */
     uint64_t base;               /* file offset of buf[0] */
     size_t len, pos;             /* bytes in buf; next byte */
     uint8_t *buf;
@@ -102,6 +102,7 @@ struct inflate {
     uint8_t recent[INFLATE_WINDOW]; /* the last text of the block before this call */
     uint8_t scratch[16384];
 };
+/* Returns 0, or -ENOMEM: nothing has to be closed then. */
 int inflate_open(struct inflate *f, struct input *in, enum trace_engine engine);
 void inflate_close(struct inflate *f);
 /* Sets the position to a bit of the file, with the text before it (none at a member's start). */

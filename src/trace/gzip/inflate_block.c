@@ -46,7 +46,7 @@ static unsigned reverse_bits(unsigned code, unsigned len)
 
 /* Computes the first code of every length. Returns false for a code that zlib rejects: one that is
  * over-subscribed, or incomplete (unless `single` allows one code of one bit, or none). */
-static bool code_starts(const uint8_t *lens, unsigned n, bool single, uint16_t start[17])
+static bool code_starts(const uint8_t *lens, unsigned n, bool single, uint16_t start[16])
 {
     unsigned count[16] = {0}, code = 0, max = 0;
     for (unsigned i = 0; i < n; i++)
@@ -71,7 +71,7 @@ static int length_table(struct bits *b, unsigned ncode, uint8_t table[128])
     static const uint8_t order[19] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                       11, 4,  12, 3, 13, 2, 14, 1, 15};
     uint8_t lens[19] = {0};
-    uint16_t next[17];
+    uint16_t next[16];
     for (unsigned i = 0; i < ncode; i++)
         lens[order[i]] = (uint8_t)read_bits(b, 3);
     if (b->at > b->end)
@@ -116,7 +116,7 @@ static int read_lengths(struct bits *b, const uint8_t table[128], uint8_t *lens,
 static int parse_dynamic(struct bits *b, struct block *ret)
 {
     uint8_t table[128], lens[286 + 30];
-    uint16_t start[17];
+    uint16_t start[16];
     unsigned nlen = read_bits(b, 5) + 257, ndist = read_bits(b, 5) + 1, ncode = read_bits(b, 4) + 4;
     if (b->at > b->end)
         return -EAGAIN;

@@ -56,6 +56,8 @@ static int read_blocks(struct trace_reader *r, struct trace_piece *p, size_t max
             return 0;
         }
         int rc = member_step(r, &out);
+        if (r->damages.lost)
+            return -ENOMEM;
         if (rc <= 0 || r->damages.list.count)
             return rc;
     }
@@ -121,10 +123,11 @@ int trace_find_member(int fd, uint64_t from, uint64_t to, uint64_t *ret)
         return -ENOMEM;
     }
     int rc = inflate_open(f, &in, TRACE_ENGINE_ZLIB);
-    input_seek(&in, from);
-    if (rc == 0)
+    if (rc == 0) {
+        input_seek(&in, from);
         rc = search_member(f, &in, to, ret);
-    inflate_close(f);
+        inflate_close(f);
+    }
     free(f);
     input_done(&in);
     return rc;

@@ -42,8 +42,13 @@ static int begin_gzip(struct trace_reader *r)
     r->format = TRACE_GZIP;
     if (r->inflate)
         return 0;
-    r->inflate = malloc(sizeof(*r->inflate));
-    return r->inflate ? inflate_open(r->inflate, &r->in, r->engine) : -ENOMEM;
+    struct inflate *f = malloc(sizeof(*f));
+    int rc = f ? inflate_open(f, &r->in, r->engine) : -ENOMEM;
+    if (rc == 0)
+        r->inflate = f;
+    else
+        free(f);
+    return rc;
 }
 
 static int step_format(struct trace_reader *r)
@@ -172,6 +177,7 @@ int reader_seek(struct trace_reader *r, const struct trace_checkpoint *from)
     r->last_byte = '\n';
     r->partial = r->resumed = r->broken = r->finished = r->failed = false;
     r->in.error = 0;
+    r->damages.lost = false;
     r->format = TRACE_PLAIN;
     r->state = r->text ? READER_PLAIN : READER_FORMAT;
     if (kind == TRACE_AT_PLAIN)
@@ -217,8 +223,8 @@ int trace_reader_open(int fd, const struct trace_reader_options *options,
     r->in.source = o->source;
     rc = rc < 0 ? rc : reader_seek(r, from);
     rc = rc < 0 ? rc : add_first(r, from);
-    while (rc == 0 && r->state == READER_FORMAT && step_format(r) > 0)
-        ;
+    if (rc == 0 && r->state == READER_FORMAT)
+        rc = step_format(r);
     rc = rc < 0 ? rc : check_read_error(r);
     if (rc < 0) {
         trace_reader_close(r);

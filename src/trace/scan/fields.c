@@ -48,7 +48,7 @@ bool trace_path_is_hash(struct text path)
     static const char *const names[] = {"args.hhash", "args.fhash", "args.shash", "args.cwd", NULL};
 
     return text_find(path, names) >= 0 ||
-           (path.len >= 10 && text_starts(path, TEXT("args.")) && text_ends(path, TEXT("_hash")));
+           (text_starts(path, TEXT("args.")) && text_ends(path, TEXT("_hash")));
 }
 
 bool trace_path_is_numeric(struct text path)
@@ -117,7 +117,7 @@ static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *par
                                   struct text key, uint64_t hash)
 {
     bool temporary = s->nodes >= SCAN_NODES_MAX || s->node_memory.used > SCAN_NODES_BYTES ||
-                     key.len > SCAN_PATH_MAX || (parent && parent->temporary);
+                     key.len > SCAN_PATH_MAX || parent->temporary;
     struct arena *memory = temporary ? &s->temp_memory : &s->node_memory;
     struct scan_node *node = arena_alloc(memory, sizeof(struct scan_node));
 
@@ -142,7 +142,7 @@ static struct scan_node *node_new(struct trace_scanner *s, struct scan_node *par
 
 struct scan_node *fields_key(struct trace_scanner *s, struct scan_node *parent, struct text key)
 {
-    uint64_t hash = text_hash(key) ^ (parent ? parent->hash * 0x9E3779B97F4A7C15u : 0);
+    uint64_t hash = text_hash(key) ^ parent->hash * 0x9E3779B97F4A7C15u;
     struct scan_node *node;
 
     for (node = s->buckets[hash & s->bucket_mask]; node; node = node->hash_next) {

@@ -166,7 +166,7 @@ static always_inline unsigned number_quick(const struct scan_bytes *b, const cha
     const char *end = number_scan(p, &n);
 
     (void)b;
-    if (unlikely(!end || n.negative || n.big || !n.integral || n.mag > INT64_MAX))
+    if (unlikely(!end || n.negative || n.big || !n.integral))
         return 0;
     *ret = (int64_t)n.mag;
     return (unsigned)(end - p);

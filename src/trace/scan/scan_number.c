@@ -1,5 +1,5 @@
-/* scan_number.c - parses numbers byte by byte: those near the end of the text, and fractions and
- * exponents, which are rare. */
+/* scan_number.c - parses numbers byte by byte: those of the tolerant parser and of numeric text,
+ * and fractions and exponents, which are rare. */
 #include "trace/scan/scan.h"
 #include "trace/scan/scan_number.h"
 

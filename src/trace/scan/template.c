@@ -7,10 +7,11 @@
 enum {
     POOL_NODES = 2048, /* a shape needs one for each value that no other shape shares */
     FORKS = 8,
-    SIBLINGS_MAX = 16,   /* with more children, lines have no pattern */
-    WORDS_MAX = 6,       /* maximum number of texts of a value that are part of the literal */
-    TEXT_MAX = 16,       /* maximum length of a known text */
-    PENALTY_FIRST = 256, /* misses that are ignored after the pool was full; doubled each time */
+    SIBLINGS_MAX = 16, /* with more children, lines have no pattern */
+    WORDS_MAX = 6,     /* maximum number of texts of a value that are part of the literal */
+    TEXT_MAX = 16,     /* maximum length of a known text */
+    /* misses that are ignored after the pool was full; doubled if it is full again soon after */
+    PENALTY_FIRST = 256,
     PENALTY_MAX = 1 << 20
 };
 
@@ -131,6 +132,17 @@ static struct template *learn_word(struct templates *t, struct template **first,
     return count_words(*first, l->node.field) < WORDS_MAX ? find_branch(t, first, &word) : NULL;
 }
 
+/* Returns true if template_run looks the name up: the general functions read names with escapes and
+ * bytes that are not ASCII. */
+static bool can_be_known(struct text name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if ((unsigned char)name.ptr[i] >= 0x80)
+            return false;
+    }
+    return name.len > 0 && name.len <= TEXT_MAX;
+}
+
 /* Returns the children after a name. *ret_known: they belong to this name only. */
 static struct template **learn_name(struct templates *t, struct template *node, struct text name,
                                     bool *ret_known)
@@ -141,7 +153,7 @@ static struct template **learn_name(struct templates *t, struct template *node, 
     unsigned used = 0;
 
     *ret_known = false;
-    if (node->kind != TEMPLATE_FORK || name.len == 0 || name.len > TEXT_MAX)
+    if (node->kind != TEMPLATE_FORK || !can_be_known(name))
         return &node->child;
     text_words(name.ptr, (uint32_t)name.len, &a, &b);
     e = fork_find(m->fork, a, b, (uint32_t)name.len);
@@ -249,8 +261,6 @@ static struct template **learn_value(struct trace_scanner *s, struct template **
     bool known = false;
 
     prepare_node(s, n, *from, &l);
-    if (n->slot == SLOT_CONST && n->to - n->from > SCAN_LITERAL_MAX)
-        return NULL;
     if (l.node.kind == TEMPLATE_TEXT && l.node.field == TRACE_FIELD_NAME)
         node = learn_fork(t, first, &l);
     else if (l.node.kind == TEMPLATE_TEXT &&

@@ -221,6 +221,7 @@ struct made {
     const char *what;
     unsigned rows, names, tids;
     bool backwards, metadata, nulls, nano;
+    bool apart;        /* every other time is 0 */
     bool mixed;        /* host names: numbers and one text */
     int64_t step, dur; /* us, at most */
     bool has;          /* a density is expected */
@@ -232,6 +233,8 @@ static void write_made(const struct made *m, struct buf *out)
 
     for (unsigned i = 0; i < m->rows; i++) {
         ts += (m->backwards ? -1 : 1) * (int64_t)any((uint64_t)m->step + 1);
+        if (m->apart)
+            ts = i % 2 ? 0 : 2300000000000000;
         if (m->metadata && any(10) == 0) {
             buf_printf(out,
                        "{\"id\":%u,\"name\":\"FH\",\"cat\":\"dftracer\",\"pid\":1,\"tid\":2,\"ph\":"
@@ -271,6 +274,7 @@ static void made_traces(void)
         {"no second set", 20000, 9000, 9, .step = 10, .dur = 100, .has = true},
         {"all different", 9000, 9, 9000, .step = 10, .dur = 100, .has = false},
         {"mixed", 20000, 2, 4, .mixed = true, .step = 100, .dur = 50, .has = false},
+        {"far apart", 9000, 9, 9, .apart = true, .has = false},
         {"small", DENSITY_ROWS_MIN - 1, 2, 2, .step = 10, .dur = 100, .has = false},
     };
 

@@ -170,9 +170,51 @@ static void same_scanner(void)
     trace_scanner_free(kept);
 }
 
+/* Each failure is reported, and the next read of the same text succeeds. */
+static void texts(void)
+{
+    char out[300];
+
+    for (unsigned n = 0; failing_malloc_next(n); n++) {
+        struct trace_text *t = NULL;
+        int rc = trace_text_open(fd, TRACE_GZIP, TRACE_ENGINE_AUTO, NULL, NULL, &t);
+
+        rc = rc ? rc : trace_text_read(t, 205000, out, sizeof(out));
+        failing_malloc_stop();
+        CHECK_INT(rc, failing_malloc_happened() ? -ENOMEM : 0);
+        if (t)
+            CHECK_INT(trace_text_read(t, 205000, out, sizeof(out)), 0);
+        trace_text_close(t);
+    }
+}
+
+static int first_piece(void *arg, struct buf *answer)
+{
+    struct trace_checkpoint from = {.kind = TRACE_AT_MEMBER};
+    struct trace_piece *piece = NULL;
+    struct trace_reader *r = NULL;
+    int rc = trace_reader_open(fd, NULL, &from, NULL, &r);
+
+    (void)arg;
+    rc = rc ? rc : trace_piece_read(r, 1 << 20, UINT64_MAX, &piece);
+    if (rc == 0)
+        buf_printf(answer, "to %" PRIu64, trace_piece_end(piece));
+    trace_piece_free(piece);
+    trace_reader_close(r);
+    return rc;
+}
+
+/* A piece ends before the corrupt member. */
+static void pieces(void)
+{
+    alloc_check("a piece", first_piece, NULL);
+}
+
 static const struct check_test tests[] = {
     {"new_scanner", new_scanner},
     {"same_scanner", same_scanner},
+    {"texts", texts},
+    {"pieces", pieces},
     {NULL, NULL},
 };
 

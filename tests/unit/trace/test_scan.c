@@ -461,6 +461,33 @@ static void repair_text(void)
     buf_done(&out);
 }
 
+/* ---- layouts --------------------------------------------------------------------------------- */
+
+/* The layout of the first line is known for the others, whatever the name looks like. */
+static void layouts(void)
+{
+    static const char *const names[] = {"read", "l\xC3\xA9s", "a\\/b", "a name of 24 characters",
+                                        ""};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        struct buf text = {0};
+        struct trace_scanner *s = NULL;
+        struct trace_event e;
+        int known = 0;
+
+        for (int line = 0; line < 3; line++)
+            buf_printf(&text, "{\"name\":\"%s\",\"ph\":\"B\",\"ts\":%d}\n", names[i], line);
+        CHECK(buf_reserve(&text, 64) != NULL);
+        CHECK_INT(trace_scanner_new(NULL, &s), 0);
+        trace_scan_begin(s, text.data, text.len, TRACE_US);
+        while (trace_scan_next(s, &e) == 1)
+            known += e.shape != 0;
+        CHECK_INT(known, 2);
+        trace_scanner_free(s);
+        buf_done(&text);
+    }
+}
+
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static uint64_t scan_big(struct buf *text, int path, struct trace_counts *ret)
@@ -752,6 +779,7 @@ static const struct check_test tests[] = {{"lines", lines},
                                           {"units", units},
                                           {"generations", generations},
                                           {"repair_text", repair_text},
+                                          {"layouts", layouts},
                                           {"many_fields", many_fields},
                                           {"many_keys", many_keys},
                                           {"long_lines", long_lines},
