@@ -86,7 +86,9 @@ static double require_number(struct config *c, yaml_node_t *map, const char *key
     char why[200];
     if (!read_number(find_member(c, map, key), &value) || value < min) {
         snprintf(why, sizeof why, "%s is missing, or no number%s", key,
-                 min >= 0 ? " of 0 or more" : "");
+                 min > 0    ? " above 0"
+                 : min == 0 ? " of 0 or more"
+                            : "");
         fail(c->file, why);
     }
     return value;
