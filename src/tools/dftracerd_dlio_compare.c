@@ -363,6 +363,8 @@ int main(int argc, char **argv)
         fail(first.file, "neither this file nor the other one has train.computation_time or "
                          "reader.preprocess_time");
     puts(alike ? "alike" : "different");
+    if (fflush(stdout) != 0 || ferror(stdout))
+        fail("standard output", strerror(errno));
     yaml_document_delete(&first.document);
     yaml_document_delete(&second.document);
     return alike ? ALIKE : DIFFERENT;
