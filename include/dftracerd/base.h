@@ -214,8 +214,8 @@ size_t num_format_double(double value, char *out);
 size_t num_format_i64(int64_t value, char *out); /* out >= 24 bytes, which may all be written to */
 size_t num_format_u64(uint64_t value, char *out);
 size_t num_format_i128(__int128 value, char *out); /* out >= 48 bytes */
-/* The value is in 1/1000: 1500 -> "1.5", 2000 -> "2". For nanoseconds as decimal microseconds. `out`
- * >= 24 bytes, and 48 for 128 bits, as above. */
+/* The value is in 1/1000: 1500 -> "1.5", 2000 -> "2". For nanoseconds as decimal microseconds.
+ * `out` as above: >= 24 bytes, of 128 bits >= 48. */
 size_t num_format_milli(int64_t value, char *out);
 size_t num_format_milli128(__int128 value, char *out);
 
