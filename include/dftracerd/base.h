@@ -214,7 +214,8 @@ size_t num_format_double(double value, char *out);
 size_t num_format_i64(int64_t value, char *out); /* out >= 24 bytes, which may all be written to */
 size_t num_format_u64(uint64_t value, char *out);
 size_t num_format_i128(__int128 value, char *out); /* out >= 48 bytes */
-/* The value is in 1/1000: 1500 -> "1.5", 2000 -> "2". For nanoseconds as decimal microseconds. */
+/* The value is in 1/1000: 1500 -> "1.5", 2000 -> "2". For nanoseconds as decimal microseconds.
+ * `out` as above: >= 24 bytes, of 128 bits >= 48. */
 size_t num_format_milli(int64_t value, char *out);
 size_t num_format_milli128(__int128 value, char *out);
 
@@ -265,7 +266,8 @@ struct budget {
 };
 /* Returns 0, or the error to stop with: the first one remains. To be called once a batch. */
 int budget_check(struct budget *b);
-/* Returns 0, or ERR_MEMORY_LIMIT (then nothing is charged). b NULL: no limit, here and below. */
+/* Returns 0, or ERR_MEMORY_LIMIT (then nothing is charged). b NULL: no limit, also for
+ * budget_release. */
 int budget_charge(struct budget *b, size_t bytes);
 void budget_release(struct budget *b, size_t bytes);
 /* The charges of an object for memory that is in no vec and no arena. Zero-initialise but for the

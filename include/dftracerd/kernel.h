@@ -1,7 +1,7 @@
 /* kernel.h - vector kernels: comparisons of many values to bitmaps, bitmaps to positions. The
  * variant for the CPU is chosen at run time; all variants give the same results.
  *
- * May use: nothing. Used by: index, engine, answer. Threads: any. `mask` has (n + 63) / 64 words;
+ * May use: nothing. Used by: column, engine, answer. Threads: any. `mask` has (n + 63) / 64 words;
  * bits beyond n are written as 0. Values must be readable up to n rounded up to 64.
  */
 #ifndef DFTRACERD_KERNEL_H

@@ -1,7 +1,7 @@
 /* measure.h - moments, quantile sketch, power-of-two histogram: numbers about many numbers.
  *
  * May use:   base (src/base/measure*.c is a part of it). Used by: index (summaries), engine,
- *            answer, format.
+ *            answer, replay.
  * Threads:   values; a thread at a time each.
  * Exactness: integer moments are exact and do not depend on the order of adding or merging.
  *            Sketches merge without loss: the merge of two equals the sketch of all values. Sums of
@@ -103,7 +103,7 @@ struct histogram {
 void histogram_add(struct histogram *h, int64_t value, bool nano);
 void histogram_add_all(struct histogram *h, const int64_t *values, size_t n, bool nano);
 void histogram_merge(struct histogram *h, const struct histogram *other);
-/* Sets lo and hi of a bin: 0 and 0 for bin 0, as API.md says, else 2^(k-1) and 2^k. */
+/* Sets lo and hi of a bin: 0 and 0 for bin 0, 0 and 1 for bin 65, else 2^(k-1) and 2^k. */
 void histogram_range(unsigned bin, double *ret_lo, double *ret_hi);
 
 #endif

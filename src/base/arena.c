@@ -83,7 +83,7 @@ void *arena_alloc(struct arena *a, size_t size)
 
 char *arena_strdup(struct arena *a, struct text t)
 {
-    char *copy = arena_alloc(a, t.len < SIZE_MAX ? t.len + 1 : t.len);
+    char *copy = arena_alloc(a, t.len + 1);
 
     if (copy && t.len)
         memcpy(copy, t.ptr, t.len);

@@ -47,15 +47,15 @@ enum cpu_level cpu_level(void)
 
 const char *cpu_level_name(enum cpu_level level)
 {
-    return level >= CPU_PORTABLE && level <= CPU_AVX2 ? level_names[level] : "unknown";
+    return level_names[level];
 }
 
 unsigned cpu_count(void)
 {
-    cpu_set_t set;
+    cpu_set_t sets[16]; /* each is for 1,024 processors; the kernel refuses too small ones */
 
-    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-        return (unsigned)CPU_COUNT(&set);
+    if (sched_getaffinity(0, sizeof(sets), sets) == 0)
+        return (unsigned)CPU_COUNT_S(sizeof(sets), sets);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (unsigned)online : 1;
 }

@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_GROUPS = 64, DEFAULT_LIMIT = 10000000, MAX_GROUPS = 1 << 30 };
-enum { AHEAD = 32 }; /* tuples whose cache misses overlap */
+enum { FIRST_GROUPS = 64, DEFAULT_LIMIT = 10000000 };
+enum { AHEAD = 32 };          /* tuples whose cache misses overlap */
+#define GROUPS_MAX (1u << 31) /* twice as many slots have 32-bit numbers */
 
 void group_table_init(struct group_table *t, unsigned width, uint64_t limit, struct budget *budget)
 {
     memset(t, 0, sizeof(*t));
     t->width = width;
     t->limit = limit ? limit : DEFAULT_LIMIT;
+    t->limit = t->limit < GROUPS_MAX ? t->limit : GROUPS_MAX;
     t->budget = budget;
 }
 
@@ -105,7 +107,7 @@ static int move_slots(const struct group_table *t, uint64_t *slots, uint32_t mas
 
 /* Grows the keys, and the slots if there are any, to `cap` groups. The budget is charged for both
  * copies while they exist. */
-static int scratch_reserve(struct group_table *t, uint32_t cap, bool slots_too)
+static int grow_table(struct group_table *t, uint32_t cap, bool slots_too)
 {
     size_t keys_bytes = (size_t)cap * t->width * sizeof(*t->keys);
     size_t slots_before = t->slots ? ((size_t)t->slot_mask + 1) * sizeof(*t->slots) : 0;
@@ -140,39 +142,38 @@ static int scratch_reserve(struct group_table *t, uint32_t cap, bool slots_too)
     return 0;
 }
 
-/* Returns a capacity, which is a power of two. */
-static uint32_t capacity_for(uint64_t count)
+/* Returns a capacity, which is a power of two. count <= GROUPS_MAX */
+static uint32_t capacity_for(uint32_t count)
 {
     uint32_t cap = FIRST_GROUPS;
 
-    while (cap < count && cap < 1u << 31)
+    while (cap < count)
         cap *= 2;
     return cap;
 }
 
 int group_table_append(struct group_table *t, uint32_t more)
 {
-    uint32_t cap = capacity_for(t->count + (uint64_t)more);
-
-    if (t->count + (uint64_t)more > t->limit || t->count + (uint64_t)more > MAX_GROUPS)
+    if (t->count + (uint64_t)more > t->limit)
         return ERR_ROW_LIMIT;
-    int rc = cap > t->cap ? scratch_reserve(t, cap, false) : 0;
+    uint32_t cap = capacity_for(t->count + more);
+    int rc = cap > t->cap ? grow_table(t, cap, false) : 0;
     t->count += rc < 0 ? 0 : more;
     return rc;
 }
 
 void group_table_expect(struct group_table *t, uint64_t count)
 {
-    uint32_t cap = capacity_for(count < t->limit ? count : t->limit);
+    uint32_t cap = capacity_for((uint32_t)(count < t->limit ? count : t->limit));
 
-    if (cap > t->cap && cap <= MAX_GROUPS)
-        (void)scratch_reserve(t, cap, true);
+    if (cap > t->cap)
+        (void)grow_table(t, cap, true);
 }
 
 int group_table_borrow(struct group_table *t, uint64_t *keys, uint32_t count)
 {
     assert(!t->keys);
-    if (count > t->limit || count > MAX_GROUPS)
+    if (count > t->limit)
         return ERR_ROW_LIMIT;
     t->keys = keys;
     t->count = t->cap = count;
@@ -232,8 +233,8 @@ static void place_groups(struct group_table *t, uint32_t n)
 
 int group_table_place(struct group_table *t)
 {
-    bool need_slots = t->placed < t->count && (!t->slots || t->slot_mask + 1 < t->cap * 2);
-    int rc = need_slots ? scratch_reserve(t, capacity_for(t->cap), true) : 0;
+    bool need_slots = t->placed < t->count && (!t->slots || t->slot_mask < t->cap * 2 - 1);
+    int rc = need_slots ? grow_table(t, capacity_for(t->cap), true) : 0;
     uint32_t first = t->placed;
 
     while (rc == 0 && t->placed < t->count) {
@@ -264,7 +265,7 @@ static inline int64_t add_tuple(struct group_table *t, const uint64_t *keys, uin
         return ERR_ROW_LIMIT;
     if (t->count == t->cap || !t->slots) {
         uint32_t more = t->cap ? t->cap * 2 : FIRST_GROUPS;
-        int rc = scratch_reserve(t, t->count == t->cap ? more : t->cap, true);
+        int rc = grow_table(t, t->count == t->cap ? more : t->cap, true);
         if (rc < 0)
             return rc;
         (void)look_up(t, keys, hash, &at);

@@ -1,7 +1,8 @@
 /* group_table.h - a hash table of tuples of 64-bit keys: each tuple is a group, and groups are
  * numbered from 0 in the order in which they were added.
  *
- * Used by:   engine (columns that keep some values, within, bytes, group), answers.
+ * Used by:   column (tuples of densities), engine (columns that keep some values, within, bytes,
+ *            group), answers.
  * Memory:    charged to the budget that group_table_init borrows; released by group_table_done.
  * Threads:   one at a time; group_table_find, group_table_find_all and group_table_keys any number
  *            while nothing is added.
@@ -23,7 +24,7 @@ static inline bool budget_check_is_due(size_t i, size_t n)
 struct group_table {
     unsigned width;      /* keys a group */
     uint32_t count, cap; /* groups; capacity of `keys` in groups */
-    uint64_t limit;      /* maximum number of groups */
+    uint64_t limit;      /* maximum number of groups, at most 2^31 */
     uint64_t *keys;      /* `width` for each group */
     uint64_t *slots;     /* the hash in the upper half, group + 1 in the lower; 0 = free */
     uint32_t slot_mask;  /* number of slots, a power of two, - 1 */

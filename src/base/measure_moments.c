@@ -150,7 +150,7 @@ static struct wide wide_subtract(struct wide a, struct wide b)
     return a;
 }
 
-/* Computes n * sum(x^2) - sum(x)^2 exactly, so there is no cancellation; then divides once. */
+/* Computes n * sum(x^2) - sum(x)^2 exactly, so there is no cancellation. */
 double moments_std(const struct moments *m)
 {
     uint64_t squares[3] = {(uint64_t)m->squares, (uint64_t)(m->squares >> 64), m->squares_high};

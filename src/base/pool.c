@@ -51,7 +51,7 @@ struct pool {
     int64_t jobs_from; /* ns, begin of the first new job since one was resumed; 0 = none */
     unsigned suspended_count;
     unsigned threads; /* maximum of `working` */
-    unsigned working; /* one more for a moment, if a suspended job is cancelled */
+    unsigned working; /* more than `threads` for a while after suspended jobs were cancelled */
     bool stopping;
     char name[13];
     atomic_uint count; /* of members: grows under the lock */

@@ -160,8 +160,5 @@ static bool run_one_turn(void *arg, unsigned i)
 
 void pool_run(struct pool *p, unsigned n, void (*job)(void *arg, unsigned i), void *arg)
 {
-    for (unsigned i = 0; !p && i < n; i++)
-        job(arg, i);
-    if (p)
-        pool_run_turns(p, n, run_one_turn, &(struct one_turn){job, arg}, NULL);
+    pool_run_turns(p, n, run_one_turn, &(struct one_turn){job, arg}, NULL);
 }

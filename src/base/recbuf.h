@@ -18,7 +18,7 @@ void rec_put_buf(struct buf *b,
 struct text_ids;
 struct rec {
     const uint8_t *ptr, *end;
-    bool bad;       /* ran out of bytes, or of memory; values are then 0 */
+    bool bad;       /* ran out of bytes or of memory, or a number is too large; values are then 0 */
     bool no_memory; /* it is `bad` because texts_get_ref had no memory for a text */
     /* maps ids of texts of another process (index/store/text_ids.h); NULL: they are of this one */
     const struct text_ids *ids;

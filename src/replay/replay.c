@@ -207,6 +207,10 @@ int replay_run(const struct replay_options *o, int fd, struct buf *out, struct e
     }
     if (rc == 0)
         report_print(&r->report, o, r->root.path, out);
+    if (out->error < 0) {
+        err_set_code(err, out->error);
+        status = 1;
+    }
     interrupted = NULL;
     root_close(&r->root);
     children_done(&r->children);

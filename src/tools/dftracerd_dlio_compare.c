@@ -86,7 +86,9 @@ static double require_number(struct config *c, yaml_node_t *map, const char *key
     char why[200];
     if (!read_number(find_member(c, map, key), &value) || value < min) {
         snprintf(why, sizeof why, "%s is missing, or no number%s", key,
-                 min >= 0 ? " of 0 or more" : "");
+                 min > 0    ? " above 0"
+                 : min == 0 ? " of 0 or more"
+                            : "");
         fail(c->file, why);
     }
     return value;
@@ -361,6 +363,8 @@ int main(int argc, char **argv)
         fail(first.file, "neither this file nor the other one has train.computation_time or "
                          "reader.preprocess_time");
     puts(alike ? "alike" : "different");
+    if (fflush(stdout) != 0 || ferror(stdout))
+        fail("standard output", strerror(errno));
     yaml_document_delete(&first.document);
     yaml_document_delete(&second.document);
     return alike ? ALIKE : DIFFERENT;

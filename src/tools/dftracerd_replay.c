@@ -52,8 +52,8 @@ static const char usage_text[] =
     "  --sample-seed SEED        which part\n"
     "  --max-events N            replay at most N events, 0 = no limit (default: 0)\n"
     "  --twice                   standard input has all events two times, with a line "
-    "{\"replay\":\"again\"} between: the\n"
-    "                            files are prepared after the first time\n"
+    "{\"ph\":\"M\",\"replay\":\"again\"}\n"
+    "                            between: the files are prepared after the first time\n"
     "  --version, -h, --help\n"
     "\n"
     "Exit status: 0 all calls succeeded, 1 nothing was executed or an error, 2 some calls failed "
@@ -72,8 +72,7 @@ enum kind {
     PREPARE,
     FORMAT,
     HELP,
-    VERSION_TEXT,
-    NONE
+    VERSION_TEXT
 };
 struct row {
     const char *name;
@@ -172,7 +171,7 @@ static void set_number(const struct row *row, void *at, const char *value)
                                      : num_parse_i64(text_of(value), at);
     if (rc < 0 || (row->kind == NUMBER && *(int64_t *)at < 0) ||
         (row->kind == NUMBER && *(int64_t *)at > INT64_MAX / 1000))
-        die("--%s %s: not a number", row->name, value);
+        die("--%s %s: not a valid number", row->name, value);
 }
 
 static void set_option(struct command *c, const struct row *row, char *value)
@@ -212,8 +211,6 @@ static void set_option(struct command *c, const struct row *row, char *value)
     case VERSION_TEXT:
         printf("dftracerd-replay %s\n", DFT_VERSION);
         exit(0);
-    case NONE:
-        break;
     }
 }
 

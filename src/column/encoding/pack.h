@@ -1,6 +1,6 @@
 /* pack.h - encodes arrays of int64: the encodings of all columns.
  *
- * May use:   base; zstd.      Used by: chunk_*.c, column_*.c.
+ * May use:   base; zstd.      Used by: column/chunk.
  * Data:      time stamps grow by small steps with rare jumps (delta, patched), durations are small
  *            with a long tail (frame of reference, patched), codes of names have runs or periodic
  *            patterns (bits, runs, zstd), sizes have a few values in a wide range (dictionary), ids
@@ -143,7 +143,7 @@ struct pack_kernels {
     /* out[i] = v[i + 1] - v[i] - base, n - 1 of them */
     void (*steps)(const int64_t *v, size_t n, uint64_t base, uint64_t *out);
     /* Find positions: of values above the mask (n <= PACK_BLOCK); of values that differ from the
-     * next one. They write up to 7 elements too far. */
+     * next one. out: n elements; those after the last position become undefined. */
     size_t (*above_mask)(const uint64_t *v, size_t n, uint64_t mask, uint64_t *out);
     size_t (*changes)(const int64_t *v, size_t n, uint64_t *out);
     /* out[k] = number of the n >= 1 ascending values that are below places[k] - first. All are

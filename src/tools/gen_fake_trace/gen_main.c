@@ -96,6 +96,8 @@ static void print_report(const struct job *job)
     if (o->dir && !o->files && o->format == generate_format_find("unet3d")) {
         struct buf text = {0};
         generate_closing(job->plan, job->events, &text);
+        if (text.error < 0)
+            fail("out of memory");
         fwrite(text.data, 1, text.len, out);
         buf_done(&text);
     } else {

@@ -3,6 +3,9 @@
 #include "replay/report/report.h"
 #include "check.h"
 
+#include <string.h>
+#include <unistd.h>
+
 /* Beyond the limit, no event is counted with the name and reason of others. */
 static void many_reasons(void)
 {
@@ -30,5 +33,28 @@ static void many_reasons(void)
     shared_free(shared);
 }
 
-static const struct check_test tests[] = {{"many_reasons", many_reasons}, {NULL, NULL}};
+/* A report for which memory is missing ends anywhere, so it is an error. */
+static void report_without_memory(void)
+{
+    static const char event[] =
+        "{\"name\":\"open\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":1,\"ts\":10,\"dur\":5,\"ph\":\"X\","
+        "\"args\":{\"fname\":\"/a\",\"ret\":3}}\n";
+    struct replay_options o;
+    struct buf out = {.error = -ENOMEM};
+    struct err err = {0};
+    int ends[2];
+
+    CHECK_STOP(pipe(ends) == 0);
+    CHECK_INT(write(ends[1], event, strlen(event)), strlen(event));
+    close(ends[1]);
+    replay_options_init(&o);
+    o.dry_run = true;
+    CHECK_INT(replay_run(&o, ends[0], &out, &err), 1);
+    CHECK_STR(err.text, err_text(-ENOMEM));
+    close(ends[0]);
+    err_done(&err);
+}
+
+static const struct check_test tests[] = {
+    {"many_reasons", many_reasons}, {"report_without_memory", report_without_memory}, {NULL, NULL}};
 CHECK_MAIN(tests)
