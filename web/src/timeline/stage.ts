@@ -194,9 +194,9 @@ export class Stage {
 
   // ---- window ----
 
-  /** Doubles tell times of today's clocks apart by a quarter of a microsecond. */
+  /** Doubles tell times of today's clocks apart by a quarter of a microsecond, and so they do times that are as long after the first event. */
   private get least(): number {
-    return Math.max(100, Math.abs(this.clock.origin) * 1000 * 2 ** -52 * 100);
+    return Math.max(100, Math.max(Math.abs(this.clock.origin) * 1000, this.whole.to) * 2 ** -52 * 100);
   }
 
   show(from: number, to: number): void {
