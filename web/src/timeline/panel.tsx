@@ -83,7 +83,7 @@ function rank(below: number, own: number, all: number): string {
 
 function Distribution({ peers, dur, name }: { peers: Peers; dur: number | null; name: Key }) {
   const bins = wholeOf(peers.histogram), most = Math.max(1, ...bins.map((b) => b.count));
-  const own = bins.findIndex((b) => dur != null && dur >= b.lo && (dur < b.hi || b.lo === b.hi));
+  const own = bins.findIndex((b) => dur != null && (dur === b.lo || (dur > b.lo && dur < b.hi)));
   const below = bins.slice(0, Math.max(0, own)).reduce((n, b) => n + b.count, 0);
   if (!bins.length) return null;
   const calls = many(peers.values, `${label(name, 80)} call`), slowest = dur === peers.longest && below > 0;
