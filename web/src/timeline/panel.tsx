@@ -134,7 +134,7 @@ export function EventPanel({ place, base, onSeen, onGo, onClose }: { place: Plac
         {close}
       </header>
       {error && <Failure error={error} />}
-      <p><b title={`${dur} µs`}>{dur == null ? "instant" : time(dur)}</b> at <span title={`${c["ts"]} µs`}>{clock(c["ts"] as number)}</span></p>
+      <p><b title={dur == null ? "no duration" : `${dur} µs`}>{dur == null ? "instant" : time(dur)}</b> at <span title={`${c["ts"]} µs`}>{clock(c["ts"] as number)}</span></p>
       <p class="buttons">
         <button id="event-previous" title="Previous event of the thread ([)" disabled={!event.previous} onClick={() => go(event.previous)}>← Previous</button>
         <button id="event-next" title="Next event of the thread (])" disabled={!event.next} onClick={() => go(event.next)}>Next →</button>
