@@ -1,6 +1,6 @@
 // Two runs, ranks or windows of time beside each other: what differs, whether that is chance, and in which calls.
 import { useLayoutEffect, useState } from "preact/hooks";
-import { getLines, isAbort } from "../api";
+import { getLines, isAbort, type Params } from "../api";
 import { FlameDiff } from "../calls";
 import { fileName, literalFile } from "../files";
 import { after, clock, equals, exact, label, percent } from "../format";
@@ -65,30 +65,25 @@ function Table({ rows }: { rows: Row[] }) {
   );
 }
 
-function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
+function useRows(request: Params) {
   const [state, setState] = useState<{ rows: Row[] | null; error: Error | null; busy: boolean }>({ rows: null, error: null, busy: false });
   useLayoutEffect(() => {
-    if (!ready) { setState({ rows: null, error: null, busy: false }); return; }
     const control = new AbortController(), rows: Row[] = [];
     setState((s) => ({ ...s, error: null, busy: true }));
-    getLines<Row>("/compare", requestOf(a, b, by.value, common.value), (row) => { rows.push(row); }, control.signal).then(
+    getLines<Row>("/compare", request, (row) => { rows.push(row); }, control.signal).then(
       () => setState({ rows, error: null, busy: false }),
       (e) => { if (!isAbort(e)) setState({ rows: null, error: e as Error, busy: false }); },
     );
     return () => control.abort();
-  }, [key, ready, stamp.value]);
+  }, [JSON.stringify(request), stamp.value]);
   return state;
 }
 
 const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];
 
 function Result({ a, b }: { a: Selection; b: Selection }) {
-  const key = textOf(a) + textOf(b) + by.value + common.value;
-  const { rows, error, busy } = useRows(key, a, b, true);
-  useLayoutEffect(() => {
-    const request = requestOf(a, b, by.value, common.value);
-    shown.value = { path: "/compare", params: request };
-  }, [key]);
+  const request = requestOf(a, b, by.value, common.value), { rows, error, busy } = useRows(request);
+  useLayoutEffect(() => { shown.value = { path: "/compare", params: request }; }, [JSON.stringify(request)]);
   const wanted = (r: Row) => metrics.value === "all" || (r.baseline !== 0 || r.variant !== 0) && (isSummary(r) || FEW.includes(r.metric));
   const counts = rows?.find((r) => isSummary(r) && r.metric === "count"), without = [counts?.baseline === 0 && "A", counts?.variant === 0 && "B"].filter(Boolean), none = without.length > 0;
   const chosen = none ? [] : rows?.filter(wanted) ?? [];
