@@ -28,7 +28,7 @@ function Side({ name, title, side, onChange, files }: { name: "A" | "B"; title: 
           const text = typed.trim(), isFile = /\.pfw(\.gz)?$|[*?[]/.test(text);
           onChange({ ...side, file: !isFile ? "" : files.includes(text) ? literalFile(text) : text, dir: isFile ? "" : text });
         }} /></label>
-        {side.from != null && side.to != null && <span class="chip">{clock(side.from)}, {after(side.to - side.from)}<button aria-label="Remove the time range" onClick={() => onChange({ ...side, from: null, to: null })}>×</button></span>}
+        {side.from != null && side.to != null && <span class="chip">{clock(side.from)}, {after(side.to - side.from + 1)}<button aria-label="Remove the time range" onClick={() => onChange({ ...side, from: null, to: null })}>×</button></span>}
         <button onClick={() => onChange({ ...side, query: query.trim() })} class={query.trim() !== side.query ? "main" : ""}>Apply</button>
       </div>
       <datalist id="places">{files.map((f) => <option key={f} value={f} />)}</datalist>
