@@ -34,7 +34,7 @@ function useTree(s: Selection, more: Params = {}): { data: Answer | null; error:
 function Facts({ answer, least }: { answer: Answer; least: number }) {
   return (
     <p class="soft" role="status">
-      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> calls in {many(answer.threads, "thread")}, {many(answer.levels, "level")}
+      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> {answer.in_tree === 1 ? "call" : "calls"} in {many(answer.threads, "thread")}, {many(answer.levels, "level")}
       {answer.levels > Number(levels.value) && <strong> ({levels.value} shown)</strong>}
       {least > 0 && <>; paths under {time(least)} hidden</>}
       {answer.untimed > 0 && <>; {exact(answer.untimed)} events without a time not shown</>}

@@ -175,7 +175,7 @@ export function OverviewView() {
     <>
       <Shown answer={info}>{(d) => (
         <>
-          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> starts {[clock(d.totals.min_ts), zone(d.totals.min_ts)].filter(Boolean).join(" ")}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>}</span>}</p>
+          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> starts {[clock(d.totals.min_ts), zone(d.totals.min_ts)].filter(Boolean).join(" ")}, <span title={exact(d.totals.events)}>{count(d.totals.events)} {d.totals.events === 1 ? "event" : "events"}</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} {d.totals.counters === 1 ? "counter" : "counters"}</span></>}</span>}</p>
           <Indexing />
           <Totals info={d} />
         </>

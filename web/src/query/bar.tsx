@@ -29,7 +29,7 @@ function Matches() {
   if (!some || !answer.data) return null;
   return (
     <>
-      <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} events</span>
+      <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} {answer.data.events === 1 ? "event" : "events"}</span>
       {answer.data.unknown?.map((name) => <Unknown key={name} name={name} />)}
     </>
   );
