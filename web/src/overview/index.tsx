@@ -20,9 +20,9 @@ const CALL_TIME = "Sum over all calls. Nested calls are counted at every level: 
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
   const s = selection.value, t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(s), events = sums.data?.rows[0];
-  // Of these all of the files is told, whichever of their events are selected.
+  // /info knows files, not queries and time ranges.
   const whole = !s.query && s.from == null ? "" : s.dir || s.file ? " (whole files)" : " (all data)";
-  const sum = (name: string): number | null => (sums.data ? Number(events?.[name] ?? 0) : null); // none yet, or it was refused
+  const sum = (name: string): number | null => (sums.data ? Number(events?.[name] ?? 0) : null); // null: no answer yet, or an error
   const moved = events?.["bytes"] == null ? null : Number(events["bytes"]), none = events && moved == null;
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [mixed ? (all ? "Events and counters" : "Selected events and counters") : all ? "Events" : "Selected events", sum("events"), count, ""],

@@ -194,7 +194,7 @@ export class Stage {
 
   // ---- window ----
 
-  /** Doubles tell times of today's clocks apart by a quarter of a microsecond, and so they do times that are as long after the first event. */
+  /** The precision of doubles is a quarter of a microsecond for times of today's clocks, and for those that are as long after the first event. */
   private get least(): number {
     return Math.max(100, Math.max(Math.abs(this.clock.origin) * 1000, this.whole.to) * 2 ** -52 * 100);
   }
