@@ -214,7 +214,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   useEffect(() => { stage.picked = picked.value; stage.redraw(); }, [stage, picked.value]);
   useEffect(() => {
     const s = selection.value;
-    stage.area = s.from != null && s.to != null ? { from: stage.clock.ns(s.from), to: stage.clock.ns(s.to + 1), first: 0, last: stage.rows.length - 1 } : null;
+    stage.area = s.from != null && s.to != null ? { from: stage.clock.ns(s.from), to: stage.clock.ns(s.to + 1), first: 0, last: Infinity } : null;
     stage.redraw();
     choice.changed();
   }, [stage, selection.value.from, selection.value.to]);

@@ -14,7 +14,7 @@ import { colored } from "./lanes";
 import { byTime, Palette } from "./palette";
 import { Tiles, type Tile } from "./tiles";
 
-/** Rows and time that are chosen, nanoseconds from the origin on; y of the rows' list. */
+/** Selected time, nanoseconds from the origin on, and the first and the last selected row; `last` Infinity: all rows. */
 export interface Area {
   from: number;
   to: number;
@@ -135,8 +135,22 @@ export class Stage {
 
   layRows(): void {
     const heightOf = heights(this.tree, (this.scene?.height ?? 500) - draw.RULER, (this.whole.to - this.whole.from) / 1000, this.chosenHeight);
+    const before = this.rows;
     this.rows = rowsOf(this.roots(), this.closed, heightOf, HEAD, this.headsOf);
+    if (this.area) this.area = this.relocated(this.area, before);
     this.setScroll(this.scroll);
+  }
+
+  /** The area with the places that its rows have now. Null: a row is folded away. */
+  private relocated(area: Area, before: Row[]): Area | null {
+    const placeOf = (i: number) => this.rows.findIndex((r) => r.node.id === before[i]?.node.id);
+    if (area.last === Infinity) return area;
+    const first = placeOf(area.first);
+    let last = placeOf(area.last);
+    if (first < 0 || last < 0) return null;
+    // A group that was selected while it was collapsed is selected with all that is in it.
+    if (!before[area.last]?.head) for (const { depth } = this.rows[last] as Row; (this.rows[last + 1]?.depth ?? 0) > depth;) last++;
+    return { ...area, first, last };
   }
 
   get height(): number {
@@ -346,7 +360,7 @@ export class Stage {
   }
 
   private areaPixels(): Parameters<typeof draw.drawArea>[1] {
-    const a = this.area, first = a && this.rows[a.first], last = a && this.rows[a.last];
+    const a = this.area, first = a && this.rows[a.first], last = a && this.rows[Math.min(a.last, this.rows.length - 1)];
     return a && first && last ? { from: a.from, to: a.to, top: draw.RULER + first.y, bottom: draw.RULER + last.y + last.height } : null;
   }
 
