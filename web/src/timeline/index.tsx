@@ -143,16 +143,16 @@ function Help({ onClose }: { onClose: () => void }) {
 
 // ---- what is chosen ----
 
-/** The nodes of the rows of an area; titles of what stands below them are none. */
+/** The lanes of an area; where it has titles of groups only, these groups. Counters are none. */
 function nodesIn(stage: Stage): Node[] {
-  const a = stage.area;
-  return a ? stage.rows.slice(a.first, a.last + 1).filter(isLane).map((r) => r.node) : [];
+  const a = stage.area, rows = a ? stage.rows.slice(a.first, a.last + 1) : [], lanes = rows.filter(isLane);
+  return (lanes.length ? lanes : rows.filter((r) => r.node.track === undefined)).map((r) => r.node);
 }
 
 /** null: all lanes. */
 function queryOf(stage: Stage): string {
-  const nodes = nodesIn(stage), all = nodes.length === stage.rows.filter(isLane).length;
-  if (all || !nodes.length) return "";
+  const nodes = nodesIn(stage), lanes = stage.rows.filter(isLane);
+  if (!nodes.length || (nodes.length === lanes.length && nodes[0] === lanes[0]?.node)) return "";
   const levels = [...new Set(nodes.map((n) => n.level))];
   const told = levels.map((l) => exactFilterOf(stage.tree, nodes.filter((n) => n.level === l)));
   return told.length > 1 ? told.map((t) => `(${t})`).join(" or ") : told[0] ?? "";
