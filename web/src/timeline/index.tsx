@@ -179,14 +179,14 @@ function GapText({ gap, us }: { gap: ChosenGap; us: number }) {
 function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   const a = stage.area, [facts, set] = useState<Answer | null>(null), query = queryOf(stage);
   const key = a && !a.gap ? `${a.from},${a.to},${query}` : "";
+  useEffect(() => set(null), [key]);
   useEffect(() => {
-    set(null);
     if (!a || a.gap) return;
     const control = new AbortController();
     const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", ...stage.coloured, width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
     const timer = setTimeout(() => ask(params, control.signal).then(set, () => undefined), 120);
     return () => { clearTimeout(timer); control.abort(); };
-  }, [key]);
+  }, [key, stamp.value]);
   if (!a) return null;
   return (
     <div class="timeline-area" role="group" aria-label="Selection">
@@ -285,5 +285,5 @@ export function TimelineView() {
   if (error && !(stage && first && !stage.empty)) return <Refused error={error} />;
   if (!stage || !first) return <p class="empty" role="status">Loading…</p>;
   if (stage.empty) return <p class="empty">No selected event has a time{first.untimed > 0 ? ` (${many(first.untimed, "event")} without one)` : ""}.</p>;
-  return <>{error && <Failure error={error} />}<Shown stage={stage} first={first} key={stage.base["query"] + stage.color} /></>;
+  return <>{error && <Failure error={error} />}<Shown stage={stage} first={first} key={JSON.stringify(stage.base) + stage.color} /></>;
 }
