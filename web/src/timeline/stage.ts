@@ -368,7 +368,9 @@ export class Stage {
     return columnsOf(this.layout, this.layout.length - 1);
   }
 
+  /** For good: what comes late is not drawn, and asks for nothing. */
   stop(): void {
+    this.canvas = null;
     cancelAnimationFrame(this.frame);
     this.tiles.stop();
     this.counters.stop();
