@@ -10,7 +10,7 @@ import { extra, selection, selectionParams, setSelection } from "../state";
 import { Bar, Failure, Name, Num, Panel, save } from "../ui";
 import { ColumnInput } from "../query/columns";
 import { HeatMap, mostOf } from "./heat";
-import { ask, bucketsRequest, columnsOf, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
+import { ask, bucketsRequest, columnsOf, isPlain, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
 
 const by = extra("by", "rank"), metric = extra("metric", "bytes"), interval = extra("interval", "auto"), shape = extra("shape", "heat"), top = extra("top", "50");
 const only = extra("only", ""), each = extra("each", "");
@@ -80,7 +80,7 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
   if (!p || !grid.columns.length) return null;
   const name = grid.columns.length === 1 ? `${grid.columns[0]} ${label(p.key)}` : label(p.key);
   const look = () => {
-    const which = both(only.value, grid.columns.map((c) => equals(c, p.group[c])).join(" and "));
+    const which = both(only.value, grid.columns.filter(isPlain).map((c) => equals(c, p.group[c])).join(" and "));
     setSelection({ from: p.bucket, to: p.bucket + Math.max(grid.step, 1) - 1, query: both(selection.value.query, which) });
     only.value = "";
   };
@@ -105,7 +105,7 @@ function Left({ grid }: { grid: Grid }) {
 
 function Totals({ grid, m }: { grid: Grid; m: Metric }) {
   const most = Math.max(...grid.groups.map((g) => g.total ?? 0));
-  const simple = grid.columns.every((c) => /^[\w.]+$/.test(c));
+  const simple = grid.columns.every(isPlain);
   const narrow = (row: Grid["groups"][number]["row"]) => setSelection({ query: both(selection.value.query, grid.columns.map((c) => equals(c, row[c])).join(" and ")) });
   return (
     <div class="scroll"><table class="totals-table">

@@ -93,7 +93,7 @@ function only(groups: Row[], columns: string[]): string {
 }
 
 /** Columns that a filter knows; of others (dirname(file)) all rows are fetched. */
-const isPlain = (column: string): boolean => /^[\w.]+$/.test(column);
+export const isPlain = (column: string): boolean => /^[\w.]+$/.test(column);
 
 export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
   const columns = columnsOf(q.by), { rows } = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);
