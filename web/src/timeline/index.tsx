@@ -235,7 +235,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
     Object.assign(window, { timelineStage: stage });
     return () => { observer.disconnect(); off(); };
   }, [stage]);
-  useEffect(() => { stage.themed(); choice.changed(); }, [dark.value]); // the legend, too
+  useEffect(() => { stage.redraw(); choice.changed(); }, [dark.value]); // the legend, too
   const lead = (m: Match) => { // to its lane
     const keys = m.keys(stage.columns()), row = stage.rows.find((r) => isLane(r) && r.node.keys.every((k, i) => k === keys[i]));
     if (row) { stage.focus = row.node.id; stage.showRow(row); }

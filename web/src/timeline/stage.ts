@@ -49,7 +49,6 @@ export class Stage {
   private scene: draw.Scene | null = null;
   private canvas: HTMLCanvasElement | null = null;
   private frame = 0;
-  private theme = 0;
   private placed = new Map<string, { of: Tile[]; boxes: RowBoxes }>();
   private chosenHeight = 0;
   /** Milliseconds of the last frames, for tests. */
@@ -316,12 +315,6 @@ export class Stage {
     this.paint(); // a canvas is black until then
   }
 
-  themed(): void {
-    this.theme++;
-    this.palette.forget();
-    this.redraw();
-  }
-
   redraw(): void {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
@@ -348,7 +341,7 @@ export class Stage {
     Object.assign(s, this.window, { scroll: this.scroll, zero: this.zero });
     this.wanting(rows);
     const colours = draw.coloursNow();
-    const look: draw.Look = { colours, palette: this.palette, theme: (this.theme + this.palette.changes) * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
+    const look: draw.Look = { colours, palette: this.palette, theme: this.palette.changes * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
       focus: this.focus, picked: this.picked, closed: this.closed, gaps: this.gaps };
     draw.begin(s, colours, this.canvas.width / Math.max(1, s.width));
     for (const row of rows) draw.drawRow(s, row, look);
