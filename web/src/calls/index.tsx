@@ -113,7 +113,6 @@ function Bar() {
 
 export function CallsView() {
   const tree = useTree(selection.value);
-  useLayoutEffect(() => { if (focus.peek() && mode.peek() === "flame") mode.value = "sandwich"; }, []);
   useLayoutEffect(() => { if (mode.value !== "sandwich") shown.value = { path: "/call-tree", params: tree.params }; }, [JSON.stringify(tree.params), mode.value]);
   return (
     <section class="panel wide calls" aria-label="Calls" aria-busy={tree.loading}>

@@ -143,7 +143,7 @@ export function EventPanel({ place, base, onSeen, onGo, onClose }: { place: Plac
       {peers && <Distribution peers={peers} dur={dur} name={c["name"] ?? null} />}
       <p class="buttons">
         <button onClick={() => setSelection({ query: both(selection.value.query, equals("name", c["name"])) })}>Filter to this name</button>
-        <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); view.value = "calls"; }}>Open in Calls</button>
+        <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); extra("calls", "flame").value = "sandwich"; view.value = "calls"; }}>Open in Calls</button>
       </p>
       {event.callers.length > 0 && <>
         <h3>Call stack ({event.callers_total > event.callers.length ? `the ${event.callers.length} longest of ${exact(event.callers_total)}` : exact(event.callers_total)})</h3>
