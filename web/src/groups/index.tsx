@@ -138,14 +138,14 @@ function Downloads({ q, picture }: { q: Question; picture: () => HTMLCanvasEleme
   );
 }
 
-/** Lines may be dashed, bars have colours only. */
-const MOST_LINES = 12, MOST_BARS = 8;
+/** Lines may be dashed, bars have colours only; browsers draw nothing on canvases that are too high. */
+const MOST_DRAWN: Record<string, number> = { line: 12, bars: 8, heat: 2000 };
 
 /** "500 ms buckets". */
 const bucketOf = (grid: Grid): string => `${time(grid.step)} buckets`;
 
-/** Those that have a line or bars. */
-const drawnOf = (grid: Grid): Grid["groups"] => grid.groups.slice(0, shape.value === "bars" ? MOST_BARS : MOST_LINES);
+/** Those that have a line, bars or a row. */
+const drawnOf = (grid: Grid): Grid["groups"] => grid.groups.slice(0, MOST_DRAWN[shape.value]);
 
 function captionOf(title: string, grid: Grid, q: Question, origin: number): Caption {
   const heat = shape.value === "heat", which = [q.selection["query"], q.selection["dir"], q.selection["file"]].filter(Boolean).join("; ") || "all events";
@@ -166,13 +166,14 @@ function seriesOf(grid: Grid, m: Metric, bars: boolean): Series[] {
 }
 
 function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin: number; onCanvas: (c: HTMLCanvasElement) => void }) {
-  const series = useMemo(() => seriesOf(grid, m, shape.value === "bars"), [grid, shape.value, m]);
+  const heat = shape.value === "heat", series = useMemo(() => (heat ? [] : seriesOf(grid, m, shape.value === "bars")), [grid, shape.value, m]);
+  const part = useMemo(() => ({ ...grid, groups: drawnOf(grid) }), [grid, shape.value]);
   const range = (from: number, to: number) => setSelection({ from, to });
-  if (shape.value === "heat") return <HeatMap grid={grid} origin={origin} format={m.format} onRange={range} onCanvas={onCanvas} />;
   return (
     <>
-      <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />
-      {grid.groups.length > series.length && <p class="note">Only the top {series.length} groups are drawn; the table lists the others.</p>}
+      {heat ? <HeatMap grid={part} origin={origin} format={m.format} onRange={range} onCanvas={onCanvas} />
+        : <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />}
+      {grid.groups.length > part.groups.length && <p class="note">Only the top {exact(part.groups.length)} groups are drawn; the table lists the others.</p>}
     </>
   );
 }
