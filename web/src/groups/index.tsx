@@ -159,7 +159,7 @@ function captionOf(title: string, grid: Grid, q: Question, origin: number): Capt
 
 /** Bars stand on those of the groups behind them, where that means something. */
 function seriesOf(grid: Grid, m: Metric, bars: boolean): Series[] {
-  const all = drawnOf(grid).map((g): Series => ({ label: label(g.key, 40), values: g.values.map((v) => v ?? 0), format: m.format, bars }));
+  const all = drawnOf(grid).map((g): Series => ({ label: label(g.key, 40), values: m.ofEvents ? g.values : g.values.map((v) => v ?? 0), format: m.format, bars }));
   const sums = new Array<number>(grid.times.length).fill(0);
   if (bars && m.adds) for (const s of [...all].reverse()) s.heights = s.values.map((v, i) => (sums[i] = (sums[i] as number) + (v ?? 0)));
   return all;
