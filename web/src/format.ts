@@ -54,15 +54,17 @@ export const many = (n: number, one: string, more = one + "s"): string => `${exa
 /** A change; from ten times on as a factor. */
 export const percent = (n: Amount): string => (n == null ? "–" : n >= 1000 ? `×${exact(Math.round(1 + n / 100))}` : `${n > 0 ? "+" : ""}${minus(n.toFixed(1))} %`);
 
-/** How long after something else: seconds up to ten minutes, then hours, minutes, seconds, and days; years are days with fractions. */
+/** How long after something else: seconds up to ten minutes, then hours, minutes, seconds, and days; years are days with fractions. With more
+ *  than six digits also what is beyond whole seconds. */
 export function after(us: Amount, digits = 6): string {
   if (us == null) return "–";
   if (Math.abs(us) < 1e6) return time(us, digits);
   if (Math.abs(us) < 600e6) return `${trimmed(us / 1e6, digits)} s`;
   if (Math.abs(us) >= 1000 * 86400e6) return time(us, digits);
   const s = Math.floor(Math.abs(us) / 1e6), two = (n: number) => String(n % 60).padStart(2, "0"), days = Math.floor(s / 86400), hours = Math.floor(s / 3600) % 24;
-  const clock = `${s >= 3600 ? `${hours}:${two(Math.floor(s / 60))}` : Math.floor(s / 60)}:${two(s)}`;
-  return `${us < 0 ? "−" : ""}${days ? `${days} d` : ""}${days && s % 86400 === 0 ? "" : `${days ? " " : ""}${clock}`}`;
+  const part = digits > 6 ? String(Math.floor(Math.abs(us) % 1e6)).padStart(6, "0").replace(/0+$/, "") : "";
+  const clock = `${s >= 3600 ? `${hours}:${two(Math.floor(s / 60))}` : Math.floor(s / 60)}:${two(s)}${part && `.${part}`}`;
+  return `${us < 0 ? "−" : ""}${days ? `${days} d` : ""}${days && s % 86400 === 0 && !part ? "" : `${days ? " " : ""}${clock}`}`;
 }
 
 /** A moment, microseconds since 1970, as local date and time; what is before 1973 is no date but a clock of its own. */
