@@ -9,7 +9,7 @@ import type { Info } from "../overview/model";
 import { ColumnInput } from "../query/columns";
 import { QueryInput } from "../query/input";
 import { shown } from "../shown";
-import { extra, selection, type Selection } from "../state";
+import { extra, period, selection, type Selection } from "../state";
 import { Failure, Name, Num, Panel, TextField } from "../ui";
 import { formatOf, isSummary, ordered, requestOf, sideOf, textOf, titleOf, weightOf, type Row } from "./model";
 
@@ -101,7 +101,7 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
 /** What can be compared here, for who does not know yet. */
 function Suggestions({ info, places }: { info: Info; places: Partial<Selection>[] }) {
   const ranks = useAnswer<{ values: { value: unknown }[] }>("/suggest", { column: "rank", prefix: "", limit: 1000 }).data?.values.map((v) => v.value).filter((v) => v != null) ?? [];
-  const { min_ts: from, max_te: to } = info.totals, half = from == null || to == null ? 0 : Math.floor((from + to) / 2);
+  const { min_ts, max_te } = info.totals, { from, to } = period.value ?? { from: min_ts, to: max_te }, half = from == null || to == null ? 0 : Math.floor((from + to) / 2);
   const all: [string, Partial<Selection>, Partial<Selection>][] = [];
   if (places.length > 1) all.push(["First vs last run or file", places[0] ?? {}, places.at(-1) ?? {}]);
   const [one, two] = ranks.sort((a, b) => Number(a) - Number(b)).map((v) => equals("rank", v));
