@@ -20,15 +20,15 @@ const CALL_TIME = "Sum over all calls. Nested calls are counted at every level: 
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
   const s = selection.value, t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(s), events = sums.data?.rows[0];
-  // /info knows files, not queries and time ranges.
-  const whole = !s.query && s.from == null ? "" : s.dir || s.file ? " (whole files)" : " (all data)";
+  // /info knows files, not queries, runs and time ranges.
+  const whole = period.value ? " (all runs)" : !s.query && s.from == null ? "" : s.dir || s.file ? " (whole files)" : " (all data)";
   const sum = (name: string): number | null => (sums.data ? Number(events?.[name] ?? 0) : null); // null: no answer yet, or an error
   const moved = events?.["bytes"] == null ? null : Number(events["bytes"]), none = events && moved == null;
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [mixed ? (all ? "Events and counters" : "Selected events and counters") : all ? "Events" : "Selected events", sum("events"), count, ""],
     ["Bytes moved", moved, (n) => (none ? "none" : bytes(n)), " B"],
     ["Total call time", sum("busy"), time, " µs"],
-    [(mixed ? "Wall time of events" : "Wall time") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
+    [(mixed ? "Wall time of events" : "Wall time") + (period.value ? " (whole run)" : whole), period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
     [(t.processes === 1 ? "Process" : "Processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "Host" : "Hosts") + whole, t.hosts, count, ""],
     [(t.files === 1 ? "File" : "Files") + whole, t.files, count, ""], [`Trace size${whole}`, t.compressed_bytes, bytes, " B"],
   ];
