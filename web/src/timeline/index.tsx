@@ -206,7 +206,7 @@ const placeOf = (text: string): Place | null => {
 };
 
 function Shown({ stage, first }: { stage: Stage; first: Answer }) {
-  const canvas = useRef<HTMLCanvasElement>(null), facts = useFacts(stage, first), choice = useChoice(stage);
+  const canvas = useRef<HTMLCanvasElement>(null), { facts, current } = useFacts(stage, first), choice = useChoice(stage);
   useAddress(stage);
   useArranged(stage);
   const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null), [help, setHelp] = useState(false);
@@ -259,12 +259,12 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
             {help && <Help onClose={() => setHelp(false)} />}
           </div>
           <AreaBar stage={stage} onClear={() => { stage.area = null; setSelection({ from: null, to: null }); stage.redraw(); choice.changed(); }} />
-          <Status stage={stage} facts={facts} first={first} />
+          <Status stage={stage} facts={current ? facts : null} first={first} />
         </div>
         {place && <EventPanel place={place} base={stage.base} onSeen={lead} onGo={match} onClose={() => pick(null)} />}
       </div>
       <div id="timeline-text" class="unseen">
-        {facts && `${exact(facts.count)} events, busy ${time(facts.busy)}. `}
+        {facts && current && `${exact(facts.count)} events, busy ${time(facts.busy)}. `}
         {rows.slice(0, 40).map((r) => `${r.node.title}: ${exact(r.node.count)} ${r.node.track ? "values" : `events, busy ${time(r.node.busy)}`}. `).join("")}
       </div>
     </div>
