@@ -190,7 +190,7 @@ function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   if (!a) return null;
   return (
     <div class="timeline-area" role="group" aria-label="Selection">
-      {a.gap ? <span role="status"><GapText gap={a.gap} us={(a.to - a.from) / 1000} /></span> : <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} started earlier)</>}{facts && <>, busy {time(facts.busy)}</>}</span>}
+      {a.gap ? <span role="status"><GapText gap={a.gap} us={(a.to - a.from) / 1000} /></span> : <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(query ? nodesIn(stage).length : stage.rows.filter(isLane).length + stage.tree.truncated, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} started earlier)</>}{facts && <>, busy {time(facts.busy)}</>}</span>}
       <button class="main" onClick={() => takeArea(stage)} title="Filter all views to the selection (x)">Filter to selection</button>
       <button onClick={() => stage.show(a.from, a.to)} title="Zoom to the selection (z)">Zoom</button>
       <button class="quiet" onClick={onClear} title="Clear the selection (Esc)">Clear</button>
