@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { after, both, bytes, clock, count, equals, exact, label, rate, time, zone } from "../format";
+import { after, both, bytes, clock, count, equals, exact, label, many, rate, time, zone } from "../format";
 import { begin, everything, progress, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
@@ -131,6 +131,7 @@ function Durations() {
       <Shown answer={answer} empty={(d) => !d.histogram.length}>{(d) => {
         const most = Math.max(...d.histogram.map((b) => b.count));
         return (
+          <>
           <table class="histogram">
             <thead class="hidden"><tr><th>duration</th><th>share</th><th>calls</th></tr></thead>
             <tbody>{wholeOf(d.histogram).map((b) => (
@@ -141,6 +142,8 @@ function Durations() {
               </tr>
             ))}</tbody>
           </table>
+          {d.outside > 0 && <p class="note">{many(d.outside, "call")} with a negative duration (a clock stepped back) not shown.</p>}
+          </>
         );
       }}</Shown>
     </Panel>
