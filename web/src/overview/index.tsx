@@ -128,7 +128,7 @@ function Durations() {
   const answer = useAnswer<Histogram>("/histogram", selectionParams(selection.value));
   return (
     <Panel title="Durations" busy={answer.loading} note="log2 buckets; click to filter">
-      <Shown answer={answer} empty={(d) => !d.histogram.length}>{(d) => {
+      <Shown answer={answer} empty={(d) => !d.histogram.length} nothing={answer.data?.count ? "No selected event has a duration of 0 or more." : undefined}>{(d) => {
         const most = Math.max(...d.histogram.map((b) => b.count));
         return (
           <>
