@@ -136,20 +136,21 @@ export class Stage {
     const heightOf = heights(this.tree, (this.scene?.height ?? 500) - draw.RULER, (this.whole.to - this.whole.from) / 1000, this.chosenHeight);
     const before = this.rows;
     this.rows = rowsOf(this.roots(), this.closed, heightOf, HEAD, this.headsOf);
-    if (this.area) this.area = this.relocated(this.area, before);
+    if (this.area && !this.relocate(this.area, before)) this.area = null;
     this.setScroll(this.scroll);
   }
 
-  /** The area with the places that its rows have now. Null: a row is folded away. */
-  private relocated(area: Area, before: Row[]): Area | null {
+  /** Gives an area the places that its rows have now. False: a row is folded away. */
+  private relocate(area: Area, before: Row[]): boolean {
     const placeOf = (i: number) => this.rows.findIndex((r) => r.node.id === before[i]?.node.id);
-    if (area.last === Infinity) return area;
+    if (area.last === Infinity) return true;
     const first = placeOf(area.first);
     let last = placeOf(area.last);
-    if (first < 0 || last < 0) return null;
+    if (first < 0 || last < 0) return false;
     // A group that was selected while it was collapsed is selected with all that is in it.
     if (!before[area.last]?.head) for (const { depth } = this.rows[last] as Row; (this.rows[last + 1]?.depth ?? 0) > depth;) last++;
-    return { ...area, first, last };
+    Object.assign(area, { first, last }); // it stays the one that the edges of a gap are requested for
+    return true;
   }
 
   get height(): number {
