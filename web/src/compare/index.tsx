@@ -79,6 +79,8 @@ function useRows(request: Params) {
   return state;
 }
 
+/** More rows than these would take a browser many seconds. */
+const MOST_ROWS = 1000;
 const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];
 
 function Result({ a, b }: { a: Selection; b: Selection }) {
@@ -89,9 +91,9 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
   const chosen = none ? [] : rows?.filter(wanted) ?? [];
   return (
     <>
-      <Panel title="Differences" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows, by impact` : ""}
+      <Panel title="Differences" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows, by impact${chosen.length > MOST_ROWS ? `; the first ${exact(MOST_ROWS)} are shown` : ""}` : ""}
         tools={<label class="choice">Metrics <select value={metrics.value} onChange={(e) => { metrics.value = e.currentTarget.value; }}><option value="">common</option><option value="all">all</option></select></label>}>
-        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">{without.length === 1 ? `${without[0]} has no events, so there is nothing to compare.` : "No events on either side."}</p> : <Table rows={ordered(chosen)} />}
+        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">{without.length === 1 ? `${without[0]} has no events, so there is nothing to compare.` : "No events on either side."}</p> : <Table rows={ordered(chosen).slice(0, MOST_ROWS)} />}
       </Panel>
       {!none && <Panel title="Slower and faster calls in B" wide><FlameDiff a={a} b={b} /></Panel>}
     </>

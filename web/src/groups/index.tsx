@@ -103,6 +103,9 @@ function Left({ grid }: { grid: Grid }) {
   return grid.cut ? <p class="note warning" role="status">Too many rows: only a part of them is shown. Choose a longer interval, fewer groups or a filter.</p> : null;
 }
 
+/** More rows than these would take a browser many seconds. */
+const MOST_ROWS = 1000;
+
 function Totals({ grid, m }: { grid: Grid; m: Metric }) {
   const most = Math.max(...grid.groups.map((g) => g.total ?? 0));
   const simple = grid.columns.every(isPlain);
@@ -110,14 +113,14 @@ function Totals({ grid, m }: { grid: Grid; m: Metric }) {
   return (
     <div class="scroll"><table class="totals-table">
       <thead><tr>{grid.columns.map((c) => <th key={c}>{c}</th>)}<th class="r">{m.title}</th>{m.agg !== "count" && <th class="r">operations</th>}<th class="graph"><span class="hidden">share</span></th></tr></thead>
-      <tbody>{grid.groups.map((g) => (
+      <tbody>{grid.groups.slice(0, MOST_ROWS).map((g) => (
         <tr key={g.key}>
           {grid.columns.map((c, i) => <td key={c}>{i === 0 && simple ? <button class="link" title="Filter to this value" onClick={() => narrow(g.row)}><Name value={g.row[c] ?? "(none)"} most={80} /></button> : <Name value={g.row[c] ?? "(none)"} most={80} />}</td>)}
           <td class="r"><Num value={g.total} as={m.format} unit={m.unit} /></td>{m.agg !== "count" && <td class="r"><Num value={g.row["count"] as number} as={count} /></td>}
           <td class="graph"><Bar part={(g.total ?? 0) / most} /></td>
         </tr>
       ))}</tbody>
-    </table></div>
+    </table>{grid.groups.length > MOST_ROWS && <p class="note">Showing the first {exact(MOST_ROWS)} of {exact(grid.groups.length)}. CSV and Arrow have all.</p>}</div>
   );
 }
 
@@ -173,7 +176,7 @@ function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin:
     <>
       {heat ? <HeatMap grid={part} origin={origin} format={m.format} onRange={range} onCanvas={onCanvas} />
         : <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />}
-      {grid.groups.length > part.groups.length && <p class="note">Only the top {exact(part.groups.length)} groups are drawn; the table lists the others.</p>}
+      {grid.groups.length > part.groups.length && <p class="note">Only the top {exact(part.groups.length)} groups are drawn; the table lists others.</p>}
     </>
   );
 }
