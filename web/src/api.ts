@@ -30,6 +30,9 @@ export const heard = { generation: Infinity, incomplete: false };
 
 let token = keptToken();
 
+/** Whether one was sent, which was refused if another one is wanted. */
+export const hasToken = (): boolean => token !== "";
+
 /** For this tab, as long as it is open. */
 export function useToken(text: string): void {
   token = text.trim();
