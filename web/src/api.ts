@@ -30,6 +30,9 @@ export const heard = { generation: Infinity, incomplete: false };
 
 let token = keptToken();
 
+/** Whether one was sent, which was refused if another one is wanted. */
+export const hasToken = (): boolean => token !== "";
+
 /** For this tab, as long as it is open. */
 export function useToken(text: string): void {
   token = text.trim();
@@ -122,6 +125,11 @@ export async function request(path: string, params: Params = {}, signal?: AbortS
   }
 }
 
+/** For an answer that breaks off, as when the daemon ends: it is worth another attempt. */
+function lost(e: unknown): never {
+  throw isAbort(e) || e instanceof Cancelled ? e : new ApiError(503, { title: "Connection lost", status: 503, detail: "The connection was lost before the answer was complete." });
+}
+
 type Reviver = (this: unknown, key: string, value: unknown, context?: { source?: string }) => unknown;
 const LARGE = /(?<![\d.])(?:9\d{15}|\d{17})/;
 /** Integers that doubles do not hold keep all their digits where they may be an argument (an address, a counter). What else is that
@@ -162,7 +170,7 @@ async function counted<T>(outer: AbortSignal | undefined, ask: (signal: AbortSig
 }
 
 export const getJson = <T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> =>
-  counted(signal, async (own) => parsed(await (await request(path, params, own)).text(), ofLanes) as T);
+  counted(signal, async (own) => parsed(await (await request(path, params, own)).text().catch(lost), ofLanes) as T);
 
 export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const init = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
@@ -174,7 +182,7 @@ export async function getPieces(path: string, params: Params, end: string, onPie
   const reader = (await request(path, params, signal)).body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch(lost);
     const pieces = (rest + (value ?? "")).split(end);
     rest = done ? "" : (pieces.pop() as string);
     for (const piece of pieces) if (piece) onPiece(piece);

@@ -70,7 +70,7 @@ function Waiting() {
     return () => clearInterval(timer);
   }, [busy]);
   if (!busy || !since) return null;
-  return <span class="waiting"><span class="soft">Querying… {seconds} s</span> <button onClick={cancelAll} title="Cancel all running queries; the results shown so far stay">Cancel</button></span>;
+  return <span class="waiting"><span class="soft">Querying… {seconds} s</span> <button onClick={cancelAll} title="Cancel all running queries">Cancel</button></span>;
 }
 
 function Notices() {

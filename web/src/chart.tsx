@@ -30,6 +30,12 @@ interface Props {
 
 const NARROWEST = 80;
 
+/** Values without a neighbour, which no line goes to. */
+function lone(u: uPlot, i: number): number[] | null {
+  const values = u.data[i] as (number | null)[], found = values.flatMap((v, k) => (v != null && values[k - 1] == null && values[k + 1] == null ? [k] : []));
+  return found.length ? found : null;
+}
+
 /** The axis of time, whose numbers are seconds: marks as the timeline has them. */
 function timeAxis(): uPlot.Axis {
   let step = 1;
@@ -73,7 +79,7 @@ function optionsOf(p: Props, width: number): uPlot.Options {
       ...p.series.map((s, i): uPlot.Series => {
         const stroke = colour(`s${i % MOST_COLOURS}`);
         return { label: s.label, scale: s.axis ?? "left", stroke, width: s.bars ? 0 : 1.75, fill: s.bars ? stroke + (s.heights ? "" : "99") : undefined,
-          dash: i >= PLAIN_LINES ? [6, 3] : undefined, points: { show: p.times.length < 2 }, paths: s.bars ? bars : undefined, value: (_, n, __, i) => s.format(i == null ? n : s.values[i], PRECISE) };
+          dash: i >= PLAIN_LINES ? [6, 3] : undefined, points: s.bars ? { show: p.times.length < 2 } : { show: false, filter: lone, size: 5 }, paths: s.bars ? bars : undefined, value: (_, n, __, i) => s.format(i == null ? n : s.values[i], PRECISE) };
       }),
     ],
     hooks: {

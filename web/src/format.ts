@@ -1,8 +1,9 @@
 // Numbers for people. The exact value belongs into a title beside it: see <Num>.
 
+/** In the largest unit of which it is one at least, once it is rounded: 999.6 µs are 1 ms. */
 function scaled(n: number, steps: readonly (readonly [number, string])[], digits: number): string {
-  for (const [size, unit] of steps) if (Math.abs(n) >= size) return `${trimmed(n / size, digits)} ${unit}`.trim();
-  return trimmed(n, digits);
+  const [size, unit] = steps.find(([least]) => Math.abs(n) >= least * (1 - 0.5 / 10 ** digits)) ?? (steps.at(-1) as readonly [number, string]);
+  return `${trimmed(n / size, digits)} ${unit}`.trim();
 }
 
 /** A hyphen is no minus. */
@@ -15,9 +16,9 @@ function trimmed(n: number, digits: number): string {
   return minus(whole ? Math.round(n).toString() : Number(n.toPrecision(digits)).toString());
 }
 
-const TIMES = [[86400e6, "d"], [3600e6, "h"], [60e6, "min"], [1e6, "s"], [1e3, "ms"], [1, "µs"]] as const;
-const SI = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const;
-const BYTES = [...SI.map(([n, u]) => [n, u + "B"] as const), [1, "B"]] as const;
+const TIMES = [[86400e6, "d"], [3600e6, "h"], [60e6, "min"], [1e6, "s"], [1e3, "ms"], [1, "µs"], [1e-3, "ns"]] as const;
+const SI = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]] as const;
+const BYTES = SI.map(([n, u]) => [n, u + "B"] as const);
 
 export type Amount = number | null | undefined;
 export type Format = (n: Amount, digits?: number) => string;
@@ -36,11 +37,10 @@ export const PRECISE = 4;
 export function time(us: Amount, digits = DIGITS): string {
   if (us == null) return "–";
   if (us === 0) return "0 µs";
-  if (Math.abs(us) < 1) return `${trimmed(us * 1000, digits)} ns`;
   return Math.abs(us) < 60e6 || Math.abs(us) >= 100 * 86400e6 || digits > PRECISE ? scaled(us, TIMES, digits) : (us < 0 ? "−" : "") + twoUnits(Math.abs(us));
 }
 export const count = (n: Amount, digits = DIGITS): string => (n == null ? "–" : Math.abs(n) < 10000 && Number.isInteger(n) ? exact(n) : scaled(n, SI, digits));
-export const bytes = (n: Amount, digits = DIGITS): string => (n == null ? "–" : Math.abs(n) < 1 ? `${trimmed(n, digits)} B` : scaled(n, BYTES, digits));
+export const bytes = (n: Amount, digits = DIGITS): string => (n == null ? "–" : scaled(n, BYTES, digits));
 /** Bytes a second. */
 export const rate = (n: Amount, digits = DIGITS): string => (n == null ? "–" : `${bytes(n, digits)}/s`);
 /** All digits, with thin spaces between thousands. */
@@ -54,15 +54,17 @@ export const many = (n: number, one: string, more = one + "s"): string => `${exa
 /** A change; from ten times on as a factor. */
 export const percent = (n: Amount): string => (n == null ? "–" : n >= 1000 ? `×${exact(Math.round(1 + n / 100))}` : `${n > 0 ? "+" : ""}${minus(n.toFixed(1))} %`);
 
-/** How long after something else: seconds up to ten minutes, then hours, minutes, seconds, and days; years are days with fractions. */
+/** How long after something else: seconds up to ten minutes, then hours, minutes, seconds, and days; years are days with fractions. With more
+ *  than six digits also what is beyond whole seconds. */
 export function after(us: Amount, digits = 6): string {
   if (us == null) return "–";
   if (Math.abs(us) < 1e6) return time(us, digits);
   if (Math.abs(us) < 600e6) return `${trimmed(us / 1e6, digits)} s`;
   if (Math.abs(us) >= 1000 * 86400e6) return time(us, digits);
   const s = Math.floor(Math.abs(us) / 1e6), two = (n: number) => String(n % 60).padStart(2, "0"), days = Math.floor(s / 86400), hours = Math.floor(s / 3600) % 24;
-  const clock = `${s >= 3600 ? `${hours}:${two(Math.floor(s / 60))}` : Math.floor(s / 60)}:${two(s)}`;
-  return `${us < 0 ? "−" : ""}${days ? `${days} d` : ""}${days && s % 86400 === 0 ? "" : `${days ? " " : ""}${clock}`}`;
+  const part = digits > 6 ? String(Math.floor(Math.abs(us) % 1e6)).padStart(6, "0").replace(/0+$/, "") : "";
+  const clock = `${s >= 3600 ? `${hours}:${two(Math.floor(s / 60))}` : Math.floor(s / 60)}:${two(s)}${part && `.${part}`}`;
+  return `${us < 0 ? "−" : ""}${days ? `${days} d` : ""}${days && s % 86400 === 0 && !part ? "" : `${days ? " " : ""}${clock}`}`;
 }
 
 /** A moment, microseconds since 1970, as local date and time; what is before 1973 is no date but a clock of its own. */

@@ -84,11 +84,14 @@ export function followProgress(): void {
 
 /** What is served: asked once for all views. */
 export const everything = signal<Answer<Info>>({ data: null, error: null, loading: true });
+let asked: AbortController | null = null;
 effect(() => {
   void stamp.value;
-  getJson<Info>("/info").then(
+  asked?.abort();
+  asked = new AbortController();
+  getJson<Info>("/info", {}, asked.signal).then(
     (data) => { everything.value = { data, error: null, loading: false }; },
-    (error) => { everything.value = { ...everything.peek(), error: error as Error, loading: false }; },
+    (error) => { if (!isAbort(error)) everything.value = { ...everything.peek(), error: error as Error, loading: false }; },
   );
 });
 /** When the first event of all that are shown begins: times are told from there. */

@@ -5,7 +5,8 @@ const SECOND = 1e9, DAY = 86400 * SECOND;
 const LONG = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 /** About so many marks, at round times: beyond a second those of clocks, beyond a day whole days. */
 export function marks(from: number, to: number, most: number): { step: number; first: number } {
-  const least = (to - from) / Math.max(1, most), unit = least > DAY ? DAY : 1, power = unit * 10 ** Math.floor(Math.log10(least / unit));
+  // Below the precision of doubles, adding a step changes nothing, and a loop over the marks would never end.
+  const least = Math.max((to - from) / Math.max(1, most), Math.max(Math.abs(from), Math.abs(to)) * 2 ** -51), unit = least > DAY ? DAY : 1, power = unit * 10 ** Math.floor(Math.log10(least / unit));
   const short = (least > SECOND / 2 && LONG.map((n) => n * SECOND).find((n) => n >= least)) || 0;
   const step = short || power * ([1, 2, 5, 10].find((n) => power * n >= least) ?? 10);
   return { step, first: Math.ceil(from / step) * step };

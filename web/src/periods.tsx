@@ -40,8 +40,10 @@ effect(() => {
 });
 
 const most = computed(() => found.value?.reduce<Period | null>((best, p) => (best && best.count >= p.count ? best : p), null) ?? null);
+/** Where the one of the address is not there, as of other traces: the one with most events. */
+const shown = computed(() => found.value?.find((p) => String(p.from) === chosen.value) ?? most.value);
 effect(() => {
-  const all = found.value ?? [], one = chosen.value ? all.find((p) => String(p.from) === chosen.value) : most.value;
+  const all = found.value ?? [], one = shown.value;
   period.value = all.length < 2 || chosen.value === "all" || !one ? null : { from: Math.floor(one.from), to: Math.ceil(one.to) };
 });
 /** Whether it is known what views are to ask for. */
@@ -56,7 +58,7 @@ export function Periods() {
   return (
     <section class="notice periods" aria-label="Runs">
       <label>{many(all.length, "run")} found, more than a month apart. Showing:{" "}
-        <select value={chosen.value || String(most.value?.from)} onChange={(e) => { extra("at", "").value = ""; chosen.value = e.currentTarget.value; }}>
+        <select value={chosen.value === "all" ? "all" : String(shown.value?.from)} onChange={(e) => { extra("at", "").value = ""; chosen.value = e.currentTarget.value; }}>
           {all.map((p) => <option key={p.from} value={String(p.from)}>{text(p)}</option>)}
           <option value="all">all runs</option>
         </select></label>

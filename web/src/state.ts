@@ -48,6 +48,7 @@ export function setSelection(patch: Partial<Selection>): void {
   tooLong.value = isShort(patch.query ?? "") ? 0 : (patch.query ?? "").length;
   if (tooLong.value) return;
   selection.value = { ...selection.value, ...patch };
+  extra("row", "0").value = "0"; // rows are others
   if (patch.from != null && view.value !== "timeline") extra("at", "").value = "";
 }
 

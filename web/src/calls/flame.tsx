@@ -33,9 +33,9 @@ function difference(c: Call): string {
 
 function told(c: Call, all: number): string {
   const share = all > 0 ? ` (${((100 * widthOf(c)) / all).toFixed(1)} %)` : "";
-  if (!c.other) return `${label(c.name, 200)}${c.cat ? ` [${label(c.cat, 60)}]` : ""}: ${time(c.total, PRECISE)}${share}, self ${time(c.self, PRECISE)}, ${exact(c.count)} calls`;
+  if (!c.other) return `${label(c.name, 200)}${c.cat ? ` [${label(c.cat, 60)}]` : ""}: ${time(c.total, PRECISE)}${share}, self ${time(c.self, PRECISE)}, ${many(c.count, "call")}`;
   const change = c.other.total > 0 ? percent((100 * (c.total - c.other.total)) / c.other.total) : "not in A";
-  return `${label(c.name, 200)}: A ${time(c.other.total, PRECISE)} in ${exact(c.other.count)} calls, B ${time(c.total, PRECISE)} in ${exact(c.count)}, ${c.total ? change : "not in B"}`;
+  return `${label(c.name, 200)}: A ${time(c.other.total, PRECISE)} in ${many(c.other.count, "call")}, B ${time(c.total, PRECISE)} in ${exact(c.count)}, ${c.total ? change : "not in B"}`;
 }
 
 function Bar({ box, props, all, found, height, onZoom, onHover }:
@@ -73,7 +73,7 @@ export function Flame(props: FlameProps) {
       </div>
       <p class="flame-text" role="status">
         {hover ? told(hover, all) : shown.length > 1 ? <><button class="link" onClick={() => setPath([props.root])}>all</button>{shown.slice(1).map((c, i) => <> › <button class="link" onClick={() => setPath(shown.slice(0, i + 2))}>{label(c.name, 60)}</button></>)}</>
-          : `${time(all)} in ${count(props.root.count)} calls`}
+          : props.root.other ? told(props.root, all) : `${time(all)} in ${count(props.root.count)} ${props.root.count === 1 ? "call" : "calls"}`}
         {!hover && hidden > 0 && <> · {many(hidden, "box", "boxes")} too narrow or too deep to draw; click a box to zoom in</>}
       </p>
     </div>

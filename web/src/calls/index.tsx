@@ -34,7 +34,7 @@ function useTree(s: Selection, more: Params = {}): { data: Answer | null; error:
 function Facts({ answer, least }: { answer: Answer; least: number }) {
   return (
     <p class="soft" role="status">
-      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> calls in {many(answer.threads, "thread")}, {many(answer.levels, "level")}
+      <b data-fact="calls" title={exact(answer.in_tree)}>{exact(answer.in_tree)}</b> {answer.in_tree === 1 ? "call" : "calls"} in {many(answer.threads, "thread")}, {many(answer.levels, "level")}
       {answer.levels > Number(levels.value) && <strong> ({levels.value} shown)</strong>}
       {least > 0 && <>; paths under {time(least)} hidden</>}
       {answer.untimed > 0 && <>; {exact(answer.untimed)} events without a time not shown</>}
@@ -113,7 +113,6 @@ function Bar() {
 
 export function CallsView() {
   const tree = useTree(selection.value);
-  useLayoutEffect(() => { if (focus.peek() && mode.peek() === "flame") mode.value = "sandwich"; }, []);
   useLayoutEffect(() => { if (mode.value !== "sandwich") shown.value = { path: "/call-tree", params: tree.params }; }, [JSON.stringify(tree.params), mode.value]);
   return (
     <section class="panel wide calls" aria-label="Calls" aria-busy={tree.loading}>

@@ -1,6 +1,6 @@
 // Two runs, ranks or windows of time beside each other: what differs, whether that is chance, and in which calls.
 import { useLayoutEffect, useState } from "preact/hooks";
-import { getLines, isAbort } from "../api";
+import { getLines, isAbort, type Params } from "../api";
 import { FlameDiff } from "../calls";
 import { fileName, literalFile } from "../files";
 import { after, clock, equals, exact, label, percent } from "../format";
@@ -9,7 +9,7 @@ import type { Info } from "../overview/model";
 import { ColumnInput } from "../query/columns";
 import { QueryInput } from "../query/input";
 import { shown } from "../shown";
-import { extra, selection, type Selection } from "../state";
+import { extra, period, selection, type Selection } from "../state";
 import { Failure, Name, Num, Panel, TextField } from "../ui";
 import { formatOf, isSummary, ordered, requestOf, sideOf, textOf, titleOf, weightOf, type Row } from "./model";
 
@@ -28,7 +28,7 @@ function Side({ name, title, side, onChange, files }: { name: "A" | "B"; title: 
           const text = typed.trim(), isFile = /\.pfw(\.gz)?$|[*?[]/.test(text);
           onChange({ ...side, file: !isFile ? "" : files.includes(text) ? literalFile(text) : text, dir: isFile ? "" : text });
         }} /></label>
-        {side.from != null && side.to != null && <span class="chip">{clock(side.from)}, {after(side.to - side.from)}<button aria-label="Remove the time range" onClick={() => onChange({ ...side, from: null, to: null })}>×</button></span>}
+        {side.from != null && side.to != null && <span class="chip">{clock(side.from)}, {after(side.to - side.from + 1)}<button aria-label="Remove the time range" onClick={() => onChange({ ...side, from: null, to: null })}>×</button></span>}
         <button onClick={() => onChange({ ...side, query: query.trim() })} class={query.trim() !== side.query ? "main" : ""}>Apply</button>
       </div>
       <datalist id="places">{files.map((f) => <option key={f} value={f} />)}</datalist>
@@ -65,38 +65,35 @@ function Table({ rows }: { rows: Row[] }) {
   );
 }
 
-function useRows(key: string, a: Selection, b: Selection, ready: boolean) {
+function useRows(request: Params) {
   const [state, setState] = useState<{ rows: Row[] | null; error: Error | null; busy: boolean }>({ rows: null, error: null, busy: false });
   useLayoutEffect(() => {
-    if (!ready) { setState({ rows: null, error: null, busy: false }); return; }
     const control = new AbortController(), rows: Row[] = [];
     setState((s) => ({ ...s, error: null, busy: true }));
-    getLines<Row>("/compare", requestOf(a, b, by.value, common.value), (row) => { rows.push(row); }, control.signal).then(
+    getLines<Row>("/compare", request, (row) => { rows.push(row); }, control.signal).then(
       () => setState({ rows, error: null, busy: false }),
       (e) => { if (!isAbort(e)) setState({ rows: null, error: e as Error, busy: false }); },
     );
     return () => control.abort();
-  }, [key, ready, stamp.value]);
+  }, [JSON.stringify(request), stamp.value]);
   return state;
 }
 
+/** More rows than these would take a browser many seconds. */
+const MOST_ROWS = 1000;
 const FEW = ["count", "dur_mean", "dur_p95", "size_mean", "bandwidth"];
 
 function Result({ a, b }: { a: Selection; b: Selection }) {
-  const key = textOf(a) + textOf(b) + by.value + common.value;
-  const { rows, error, busy } = useRows(key, a, b, true);
-  useLayoutEffect(() => {
-    const request = requestOf(a, b, by.value, common.value);
-    shown.value = { path: "/compare", params: request };
-  }, [key]);
+  const request = requestOf(a, b, by.value, common.value), { rows, error, busy } = useRows(request);
+  useLayoutEffect(() => { shown.value = { path: "/compare", params: request }; }, [JSON.stringify(request)]);
   const wanted = (r: Row) => metrics.value === "all" || (r.baseline !== 0 || r.variant !== 0) && (isSummary(r) || FEW.includes(r.metric));
   const counts = rows?.find((r) => isSummary(r) && r.metric === "count"), without = [counts?.baseline === 0 && "A", counts?.variant === 0 && "B"].filter(Boolean), none = without.length > 0;
   const chosen = none ? [] : rows?.filter(wanted) ?? [];
   return (
     <>
-      <Panel title="Differences" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows, by impact` : ""}
+      <Panel title="Differences" wide busy={busy} note={rows ? `${exact(chosen.length)} of ${exact(rows.length)} rows, by impact${chosen.length > MOST_ROWS ? `; the first ${exact(MOST_ROWS)} are shown` : ""}` : ""}
         tools={<label class="choice">Metrics <select value={metrics.value} onChange={(e) => { metrics.value = e.currentTarget.value; }}><option value="">common</option><option value="all">all</option></select></label>}>
-        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">{without.length === 1 ? `${without[0]} has no events, so there is nothing to compare.` : "No events on either side."}</p> : <Table rows={ordered(chosen)} />}
+        {error ? <Failure error={error} /> : !rows ? <p class="empty">…</p> : !chosen.length ? <p class="empty">{without.length === 1 ? `${without[0]} has no events, so there is nothing to compare.` : "No events on either side."}</p> : <Table rows={ordered(chosen).slice(0, MOST_ROWS)} />}
       </Panel>
       {!none && <Panel title="Slower and faster calls in B" wide><FlameDiff a={a} b={b} /></Panel>}
     </>
@@ -106,7 +103,7 @@ function Result({ a, b }: { a: Selection; b: Selection }) {
 /** What can be compared here, for who does not know yet. */
 function Suggestions({ info, places }: { info: Info; places: Partial<Selection>[] }) {
   const ranks = useAnswer<{ values: { value: unknown }[] }>("/suggest", { column: "rank", prefix: "", limit: 1000 }).data?.values.map((v) => v.value).filter((v) => v != null) ?? [];
-  const { min_ts: from, max_te: to } = info.totals, half = from == null || to == null ? 0 : Math.floor((from + to) / 2);
+  const { min_ts, max_te } = info.totals, { from, to } = period.value ?? { from: min_ts, to: max_te }, half = from == null || to == null ? 0 : Math.floor((from + to) / 2);
   const all: [string, Partial<Selection>, Partial<Selection>][] = [];
   if (places.length > 1) all.push(["First vs last run or file", places[0] ?? {}, places.at(-1) ?? {}]);
   const [one, two] = ranks.sort((a, b) => Number(a) - Number(b)).map((v) => equals("rank", v));

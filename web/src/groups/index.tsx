@@ -10,7 +10,7 @@ import { extra, selection, selectionParams, setSelection } from "../state";
 import { Bar, Failure, Name, Num, Panel, save } from "../ui";
 import { ColumnInput } from "../query/columns";
 import { HeatMap, mostOf } from "./heat";
-import { ask, bucketsRequest, columnsOf, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
+import { ask, bucketsRequest, columnsOf, isPlain, METRICS, totalsRequest, type Grid, type Metric, type Question } from "./model";
 
 const by = extra("by", "rank"), metric = extra("metric", "bytes"), interval = extra("interval", "auto"), shape = extra("shape", "heat"), top = extra("top", "50");
 const only = extra("only", ""), each = extra("each", "");
@@ -80,7 +80,7 @@ function Peak({ grid, m, origin }: { grid: Grid; m: Metric; origin: number }) {
   if (!p || !grid.columns.length) return null;
   const name = grid.columns.length === 1 ? `${grid.columns[0]} ${label(p.key)}` : label(p.key);
   const look = () => {
-    const which = both(only.value, grid.columns.map((c) => equals(c, p.group[c])).join(" and "));
+    const which = both(only.value, grid.columns.filter(isPlain).map((c) => equals(c, p.group[c])).join(" and "));
     setSelection({ from: p.bucket, to: p.bucket + Math.max(grid.step, 1) - 1, query: both(selection.value.query, which) });
     only.value = "";
   };
@@ -103,21 +103,24 @@ function Left({ grid }: { grid: Grid }) {
   return grid.cut ? <p class="note warning" role="status">Too many rows: only a part of them is shown. Choose a longer interval, fewer groups or a filter.</p> : null;
 }
 
+/** More rows than these would take a browser many seconds. */
+const MOST_ROWS = 1000;
+
 function Totals({ grid, m }: { grid: Grid; m: Metric }) {
   const most = Math.max(...grid.groups.map((g) => g.total ?? 0));
-  const simple = grid.columns.every((c) => /^[\w.]+$/.test(c));
+  const simple = grid.columns.every(isPlain);
   const narrow = (row: Grid["groups"][number]["row"]) => setSelection({ query: both(selection.value.query, grid.columns.map((c) => equals(c, row[c])).join(" and ")) });
   return (
     <div class="scroll"><table class="totals-table">
       <thead><tr>{grid.columns.map((c) => <th key={c}>{c}</th>)}<th class="r">{m.title}</th>{m.agg !== "count" && <th class="r">operations</th>}<th class="graph"><span class="hidden">share</span></th></tr></thead>
-      <tbody>{grid.groups.map((g) => (
+      <tbody>{grid.groups.slice(0, MOST_ROWS).map((g) => (
         <tr key={g.key}>
           {grid.columns.map((c, i) => <td key={c}>{i === 0 && simple ? <button class="link" title="Filter to this value" onClick={() => narrow(g.row)}><Name value={g.row[c] ?? "(none)"} most={80} /></button> : <Name value={g.row[c] ?? "(none)"} most={80} />}</td>)}
           <td class="r"><Num value={g.total} as={m.format} unit={m.unit} /></td>{m.agg !== "count" && <td class="r"><Num value={g.row["count"] as number} as={count} /></td>}
           <td class="graph"><Bar part={(g.total ?? 0) / most} /></td>
         </tr>
       ))}</tbody>
-    </table></div>
+    </table>{grid.groups.length > MOST_ROWS && <p class="note">Showing the first {exact(MOST_ROWS)} of {exact(grid.groups.length)}. CSV and Arrow have all.</p>}</div>
   );
 }
 
@@ -138,14 +141,14 @@ function Downloads({ q, picture }: { q: Question; picture: () => HTMLCanvasEleme
   );
 }
 
-/** Lines may be dashed, bars have colours only. */
-const MOST_LINES = 12, MOST_BARS = 8;
+/** Lines may be dashed, bars have colours only; browsers draw nothing on canvases that are too high. */
+const MOST_DRAWN: Record<string, number> = { line: 12, bars: 8, heat: 2000 };
 
 /** "500 ms buckets". */
 const bucketOf = (grid: Grid): string => `${time(grid.step)} buckets`;
 
-/** Those that have a line or bars. */
-const drawnOf = (grid: Grid): Grid["groups"] => grid.groups.slice(0, shape.value === "bars" ? MOST_BARS : MOST_LINES);
+/** Those that have a line, bars or a row. */
+const drawnOf = (grid: Grid): Grid["groups"] => grid.groups.slice(0, MOST_DRAWN[shape.value]);
 
 function captionOf(title: string, grid: Grid, q: Question, origin: number): Caption {
   const heat = shape.value === "heat", which = [q.selection["query"], q.selection["dir"], q.selection["file"]].filter(Boolean).join("; ") || "all events";
@@ -159,20 +162,21 @@ function captionOf(title: string, grid: Grid, q: Question, origin: number): Capt
 
 /** Bars stand on those of the groups behind them, where that means something. */
 function seriesOf(grid: Grid, m: Metric, bars: boolean): Series[] {
-  const all = drawnOf(grid).map((g): Series => ({ label: label(g.key, 40), values: g.values.map((v) => v ?? 0), format: m.format, bars }));
+  const all = drawnOf(grid).map((g): Series => ({ label: label(g.key, 40), values: m.ofEvents ? g.values : g.values.map((v) => v ?? 0), format: m.format, bars }));
   const sums = new Array<number>(grid.times.length).fill(0);
   if (bars && m.adds) for (const s of [...all].reverse()) s.heights = s.values.map((v, i) => (sums[i] = (sums[i] as number) + (v ?? 0)));
   return all;
 }
 
 function Drawing({ grid, m, origin, onCanvas }: { grid: Grid; m: Metric; origin: number; onCanvas: (c: HTMLCanvasElement) => void }) {
-  const series = useMemo(() => seriesOf(grid, m, shape.value === "bars"), [grid, shape.value, m]);
+  const heat = shape.value === "heat", series = useMemo(() => (heat ? [] : seriesOf(grid, m, shape.value === "bars")), [grid, shape.value, m]);
+  const part = useMemo(() => ({ ...grid, groups: drawnOf(grid) }), [grid, shape.value]);
   const range = (from: number, to: number) => setSelection({ from, to });
-  if (shape.value === "heat") return <HeatMap grid={grid} origin={origin} format={m.format} onRange={range} onCanvas={onCanvas} />;
   return (
     <>
-      <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />
-      {grid.groups.length > series.length && <p class="note">Only the top {series.length} groups are drawn; the table lists the others.</p>}
+      {heat ? <HeatMap grid={part} origin={origin} format={m.format} onRange={range} onCanvas={onCanvas} />
+        : <Chart title={`${m.title} over time`} times={grid.times} origin={origin} series={series} height={320} onRange={range} onCanvas={onCanvas} />}
+      {grid.groups.length > part.groups.length && <p class="note">Only the top {exact(part.groups.length)} groups are drawn; the table lists others.</p>}
     </>
   );
 }

@@ -10,16 +10,18 @@ export interface Metric {
   unit: string;
   /** What groups have can be added up. */
   adds?: boolean;
+  /** Where there is no event, there is none: not 0. */
+  ofEvents?: boolean;
 }
 
 export const METRICS: Record<string, Metric> = {
   count: { agg: "count", title: "operations", format: count, unit: "", adds: true },
   bytes: { agg: "sum:bytes", title: "bytes", format: bytes, unit: " B", adds: true },
   time: { agg: "sum:dur", title: "total time", format: time, unit: " µs", adds: true },
-  mean: { agg: "mean:dur", title: "mean duration", format: time, unit: " µs" },
-  max: { agg: "max:dur", title: "longest duration", format: time, unit: " µs" },
-  p99: { agg: "p99:dur", title: "99th percentile of durations", format: time, unit: " µs" },
-  bandwidth: { agg: "bandwidth:bytes", title: "bandwidth", format: rate, unit: " B/s" },
+  mean: { agg: "mean:dur", title: "mean duration", format: time, unit: " µs", ofEvents: true },
+  max: { agg: "max:dur", title: "longest duration", format: time, unit: " µs", ofEvents: true },
+  p99: { agg: "p99:dur", title: "99th percentile of durations", format: time, unit: " µs", ofEvents: true },
+  bandwidth: { agg: "bandwidth:bytes", title: "bandwidth", format: rate, unit: " B/s", ofEvents: true },
   busy: { agg: "busy", title: "busy time", format: time, unit: " µs" },
   concurrency: { agg: "concurrency", title: "concurrency", format: count, unit: "" },
   files: { agg: "distinct:file", title: "distinct files", format: count, unit: "" },
@@ -93,7 +95,7 @@ function only(groups: Row[], columns: string[]): string {
 }
 
 /** Columns that a filter knows; of others (dirname(file)) all rows are fetched. */
-const isPlain = (column: string): boolean => /^[\w.]+$/.test(column);
+export const isPlain = (column: string): boolean => /^[\w.]+$/.test(column);
 
 export async function ask(q: Question, signal: AbortSignal): Promise<Grid> {
   const columns = columnsOf(q.by), { rows } = await lines({ ...totalsRequest(q), limit: MOST_GROUPS }, signal);

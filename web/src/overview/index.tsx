@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { after, both, bytes, clock, count, equals, exact, label, rate, time, zone } from "../format";
+import { after, both, bytes, clock, count, equals, exact, label, many, rate, time, zone } from "../format";
 import { begin, everything, progress, useAnswer } from "../live";
 import { shown } from "../shown";
 import { isEverything, lookAt, period, selection, selectionParams, setSelection } from "../state";
@@ -19,14 +19,16 @@ const CALL_TIME = "Sum over all calls. Nested calls are counted at every level: 
 
 function Totals({ info }: { info: Info }) {
   const sums = useAnswer<Rows<Group>>("/aggregate", sumsParams(selectionParams(selection.value)));
-  const t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(selection.value), whole = all ? "" : " (all data)", events = sums.data?.rows[0];
-  const sum = (name: string): number | null => (sums.error ? null : Number(events?.[name] ?? 0)); // none, where it was refused
+  const s = selection.value, t = info.totals, mixed = t.counters + t.aggregated > 0, all = isEverything(s), events = sums.data?.rows[0];
+  // /info knows files, not queries, runs and time ranges.
+  const whole = period.value ? " (all runs)" : !s.query && s.from == null ? "" : s.dir || s.file ? " (whole files)" : " (all data)";
+  const sum = (name: string): number | null => (sums.data ? Number(events?.[name] ?? 0) : null); // null: no answer yet, or an error
   const moved = events?.["bytes"] == null ? null : Number(events["bytes"]), none = events && moved == null;
   const cells: [string, number | null, (n: number | null | undefined) => string, string][] = [
     [mixed ? (all ? "Events and counters" : "Selected events and counters") : all ? "Events" : "Selected events", sum("events"), count, ""],
     ["Bytes moved", moved, (n) => (none ? "none" : bytes(n)), " B"],
     ["Total call time", sum("busy"), time, " µs"],
-    [(mixed ? "Wall time of events" : "Wall time") + whole, period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
+    [(mixed ? "Wall time of events" : "Wall time") + (period.value ? " (whole run)" : whole), period.value ? period.value.to - period.value.from : t.min_ts == null || t.max_te == null ? null : t.max_te - t.min_ts, time, " µs"],
     [(t.processes === 1 ? "Process" : "Processes") + whole, t.processes, count, ""], [(t.hosts === 1 ? "Host" : "Hosts") + whole, t.hosts, count, ""],
     [(t.files === 1 ? "File" : "Files") + whole, t.files, count, ""], [`Trace size${whole}`, t.compressed_bytes, bytes, " B"],
   ];
@@ -126,9 +128,10 @@ function Durations() {
   const answer = useAnswer<Histogram>("/histogram", selectionParams(selection.value));
   return (
     <Panel title="Durations" busy={answer.loading} note="log2 buckets; click to filter">
-      <Shown answer={answer} empty={(d) => !d.histogram.length}>{(d) => {
+      <Shown answer={answer} empty={(d) => !d.histogram.length} nothing={answer.data?.count ? "No selected event has a duration of 0 or more." : undefined}>{(d) => {
         const most = Math.max(...d.histogram.map((b) => b.count));
         return (
+          <>
           <table class="histogram">
             <thead class="hidden"><tr><th>duration</th><th>share</th><th>calls</th></tr></thead>
             <tbody>{wholeOf(d.histogram).map((b) => (
@@ -139,6 +142,8 @@ function Durations() {
               </tr>
             ))}</tbody>
           </table>
+          {d.outside > 0 && <p class="note">{many(d.outside, "call")} with a negative duration (a clock stepped back) not shown.</p>}
+          </>
         );
       }}</Shown>
     </Panel>
@@ -173,7 +178,7 @@ export function OverviewView() {
     <>
       <Shown answer={info}>{(d) => (
         <>
-          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> starts {[clock(d.totals.min_ts), zone(d.totals.min_ts)].filter(Boolean).join(" ")}, <span title={exact(d.totals.events)}>{count(d.totals.events)} events</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} counters</span></>}</span>}</p>
+          <p class="roots">{d.roots.map((r) => <code key={r.path}><Name value={r.path} /></code>)}{d.totals.min_ts != null && <span> starts {[clock(d.totals.min_ts), zone(d.totals.min_ts)].filter(Boolean).join(" ")}, <span title={exact(d.totals.events)}>{count(d.totals.events)} {d.totals.events === 1 ? "event" : "events"}</span>{d.totals.counters > 0 && <> and <span title={exact(d.totals.counters)}>{count(d.totals.counters)} {d.totals.counters === 1 ? "counter" : "counters"}</span></>}</span>}</p>
           <Indexing />
           <Totals info={d} />
         </>

@@ -27,7 +27,8 @@ export interface Timeline {
   lanes: { keys: (string | number | null)[] }[];
   events: Longest[];
 }
-export interface Histogram { count: number; values: number; histogram: { lo: number; hi: number; count: number }[] }
+/** `outside`: negative values, which no bin has. */
+export interface Histogram { count: number; values: number; outside: number; histogram: { lo: number; hi: number; count: number }[] }
 
 /** With those that have nothing, from the first to the last: each bin is twice as long as the one before; 0 has one of its own, before that from 1. */
 export function wholeOf(bins: Histogram["histogram"]): Histogram["histogram"] {

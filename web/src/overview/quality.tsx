@@ -32,9 +32,10 @@ export function Quality({ info }: { info: Info }) {
   return (
     <Panel title="Data quality">
       {info.index.error && <p class="failure">Indexing stopped: {info.index.error}</p>}
-      {!info.totals.lines ? <p class="empty">No .pfw or .pfw.gz files.</p> : !found.length ? <p class="good-news">No problems: {exact(info.totals.lines)} lines parsed.</p> : (
+      {found.length ? (
         <ul class="findings">{found.map((f) => <li key={f.what[0]}><strong title={exact(f.number)}>{count(f.number)}</strong> {f.what[f.number === 1 ? 0 : 1]} <span class="soft">{f.meaning}</span></li>)}</ul>
-      )}
+      ) : info.totals.lines ? <p class="good-news">No problems: {exact(info.totals.lines)} lines parsed.</p>
+        : <p class="empty">{info.totals.files ? "No lines." : "No .pfw or .pfw.gz files."}</p>}
     </Panel>
   );
 }

@@ -29,7 +29,7 @@ function Matches() {
   if (!some || !answer.data) return null;
   return (
     <>
-      <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} events</span>
+      <span class="note" role="status" title={exact(answer.data.events)}>{count(answer.data.events)} {answer.data.events === 1 ? "event" : "events"}</span>
       {answer.data.unknown?.map((name) => <Unknown key={name} name={name} />)}
     </>
   );
@@ -60,6 +60,12 @@ export function SelectionBar() {
     remember(query);
     setSelection({ query: query.trim() });
   };
+  const clear = () => {
+    last.current++;
+    setText("");
+    setError(null);
+    setSelection(EVERYTHING);
+  };
   return (
     <div class="selection" role="search" aria-label="Filter">
       <QueryInput id="query-text" name="Filter query" value={text} bad={error != null} onInput={setText} onEnter={apply}
@@ -67,7 +73,7 @@ export function SelectionBar() {
       <button type="button" class={text !== s.query ? "main" : ""} onClick={() => apply(text)}>Filter</button>
       <Chips />
       <Matches />
-      {!isEverything(s) && <button type="button" class="quiet" onClick={() => setSelection(EVERYTHING)}>Clear filters</button>}
+      {!isEverything(s) && <button type="button" class="quiet" onClick={clear}>Clear filters</button>}
       <Share />
       {tooLong.value > 0 ? <Failure error={new Error(`The query is too long (${bytes(tooLong.value)}). Filter by another column.`)} /> : error && <Failure error={error} />}
     </div>

@@ -5,7 +5,7 @@ import { literalFile } from "../files";
 import { after, bytes, clock, equals, exact, label, time } from "../format";
 import { begin, stamp, useAnswer } from "../live";
 import { shown } from "../shown";
-import { extra, lookAt, quietly, selection, selectionParams } from "../state";
+import { extra, lookAt, selection, selectionParams } from "../state";
 import { Failure, Name, Num, Panel } from "../ui";
 import type { Timeline } from "../overview/model";
 import { ColumnInput } from "./columns";
@@ -105,13 +105,10 @@ function Rows({ request }: { request: Params }) {
 }
 
 export function QueryView() {
-  const s = selection.value, key = JSON.stringify([s, order.value]);
-  const [seen, setSeen] = useState(key);
-  useLayoutEffect(() => { if (key !== seen) { quietly(() => { from.value = "0"; }); setSeen(key); } }, [key]);
   return (
-    <Panel title="Events" wide note={label(s.query || "All events", 200)}>
+    <Panel title="Events" wide note={label(selection.value.query || "All events", 200)}>
       <div class="choices">
-        <label class="choice">Sort <select value={order.value} onChange={(e) => { order.value = e.currentTarget.value; }}>
+        <label class="choice">Sort <select value={order.value} onChange={(e) => { order.value = e.currentTarget.value; from.value = "0"; }}>
           <option value="ts">by time</option><option value="longest">longest first</option><option value="file">in file order</option></select></label>
         {order.value !== "longest" && <ColumnInput label="Columns" value={columns.value} onChange={(v) => { columns.value = v || "ts,name"; }} />}
       </div>

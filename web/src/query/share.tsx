@@ -1,14 +1,29 @@
 // What is on screen for other programs: a link, curl, dftracerctl, Perfetto.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ApiError } from "../api";
 import { ctlLine, curlLine, openInPerfetto, shown } from "../shown";
 import { address as link, selection } from "../state";
 import { Failure } from "../ui";
 
+/** Over plain HTTP, unless from the same machine, browsers have no clipboard: the text is selected, and copied as a person would. */
+async function copyOf(code: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(code);
+    return document.execCommand("copy");
+  }
+}
+
 function Line({ title, text }: { title: string; text: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard?.writeText(text).then(() => { setCopied(true); setTimeout(() => setCopied(false), 1500); }, () => undefined);
-  return <div class="line"><span>{title}</span><code tabIndex={0} data-line={title}>{text}</code><button type="button" onClick={copy}>{copied ? "Copied" : "Copy"}</button></div>;
+  const [copied, setCopied] = useState(false), code = useRef<HTMLElement>(null);
+  const copy = async () => {
+    if (!(await copyOf(code.current as HTMLElement))) return;
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  return <div class="line"><span>{title}</span><code ref={code} tabIndex={0} data-line={title}>{text}</code><button type="button" onClick={copy}>{copied ? "Copied" : "Copy"}</button></div>;
 }
 
 export function Share() {

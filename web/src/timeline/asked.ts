@@ -100,11 +100,12 @@ async function askFacts(stage: Stage, range: Params, signal: AbortSignal): Promi
   return other;
 }
 
-/** What the window has, exactly: of all, what the lanes came with; else asked once it stands still. */
-export function useFacts(stage: Stage, first: Answer): Answer | null {
+/** What the window has, exactly: of all, what the lanes came with; else requested once it stands still. Not `current`: that is of a window before. */
+export function useFacts(stage: Stage, first: Answer): { facts: Answer | null; current: boolean } {
   void stage.moved.value;
   const { from, to } = stage.window, whole = stage.all, told = whole && !first.untimed && !stage.base["time_range"];
-  const [facts, set] = useState<Answer | null>(null);
+  const [{ facts, of }, setFacts] = useState<{ facts: Answer | null; of: string }>({ facts: null, of: "" });
+  const key = `${from},${to}`, set = (facts: Answer | null) => setFacts({ facts, of: key });
   useEffect(() => {
     if (told) { set(first); stage.keep(keptOf(first)); }
     const control = new AbortController(), range = { ...stage.base, time_range: stage.clock.range(from, to) };
@@ -115,6 +116,6 @@ export function useFacts(stage: Stage, first: Answer): Answer | null {
       if (!told) askFacts(stage, range, control.signal).then(set, (e) => { if (!isAbort(e)) set(null); });
     }, 200);
     return () => { clearTimeout(timer); control.abort(); };
-  }, [stage, told && first, `${from},${to}.${stamp.value}`]);
-  return told ? first : facts;
+  }, [stage, told && first, `${key}.${stamp.value}`]);
+  return told ? { facts: first, current: true } : { facts, current: of === key };
 }

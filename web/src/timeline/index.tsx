@@ -143,16 +143,16 @@ function Help({ onClose }: { onClose: () => void }) {
 
 // ---- what is chosen ----
 
-/** The nodes of the rows of an area; titles of what stands below them are none. */
+/** The lanes of an area; where it has titles of groups only, these groups. Counters are none. */
 function nodesIn(stage: Stage): Node[] {
-  const a = stage.area;
-  return a ? stage.rows.slice(a.first, a.last + 1).filter(isLane).map((r) => r.node) : [];
+  const a = stage.area, rows = a ? stage.rows.slice(a.first, a.last + 1) : [], lanes = rows.filter(isLane);
+  return (lanes.length ? lanes : rows.filter((r) => r.node.track === undefined)).map((r) => r.node);
 }
 
 /** null: all lanes. */
 function queryOf(stage: Stage): string {
-  const nodes = nodesIn(stage), all = nodes.length === stage.rows.filter(isLane).length;
-  if (all || !nodes.length) return "";
+  const nodes = nodesIn(stage), lanes = stage.rows.filter(isLane);
+  if (!nodes.length || (nodes.length === lanes.length && nodes[0] === lanes[0]?.node)) return "";
   const levels = [...new Set(nodes.map((n) => n.level))];
   const told = levels.map((l) => exactFilterOf(stage.tree, nodes.filter((n) => n.level === l)));
   return told.length > 1 ? told.map((t) => `(${t})`).join(" or ") : told[0] ?? "";
@@ -179,18 +179,18 @@ function GapText({ gap, us }: { gap: ChosenGap; us: number }) {
 function AreaBar({ stage, onClear }: { stage: Stage; onClear: () => void }) {
   const a = stage.area, [facts, set] = useState<Answer | null>(null), query = queryOf(stage);
   const key = a && !a.gap ? `${a.from},${a.to},${query}` : "";
+  useEffect(() => set(null), [key]);
   useEffect(() => {
-    set(null);
     if (!a || a.gap) return;
     const control = new AbortController();
     const params = { ...stage.base, query: both(String(stage.base["query"] ?? ""), query), group_by: "", ...stage.coloured, width: 1, events: 0, time_range: stage.clock.range(a.from, a.to) };
     const timer = setTimeout(() => ask(params, control.signal).then(set, () => undefined), 120);
     return () => { clearTimeout(timer); control.abort(); };
-  }, [key]);
+  }, [key, stamp.value]);
   if (!a) return null;
   return (
     <div class="timeline-area" role="group" aria-label="Selection">
-      {a.gap ? <span role="status"><GapText gap={a.gap} us={(a.to - a.from) / 1000} /></span> : <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(nodesIn(stage).length, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} started earlier)</>}{facts && <>, busy {time(facts.busy)}</>}</span>}
+      {a.gap ? <span role="status"><GapText gap={a.gap} us={(a.to - a.from) / 1000} /></span> : <span role="status"><b>{time((a.to - a.from) / 1000)}</b> × {many(query ? nodesIn(stage).length : stage.rows.filter(isLane).length + stage.tree.truncated, "lane")}: <b data-fact="area">{facts ? exact(facts.count) : "…"}</b> {facts?.count === 1 ? "event" : "events"}{beforeOf(facts) > 0 && <> ({exact(beforeOf(facts))} started earlier)</>}{facts && <>, busy {time(facts.busy)}</>}</span>}
       <button class="main" onClick={() => takeArea(stage)} title="Filter all views to the selection (x)">Filter to selection</button>
       <button onClick={() => stage.show(a.from, a.to)} title="Zoom to the selection (z)">Zoom</button>
       <button class="quiet" onClick={onClear} title="Clear the selection (Esc)">Clear</button>
@@ -206,7 +206,7 @@ const placeOf = (text: string): Place | null => {
 };
 
 function Shown({ stage, first }: { stage: Stage; first: Answer }) {
-  const canvas = useRef<HTMLCanvasElement>(null), facts = useFacts(stage, first), choice = useChoice(stage);
+  const canvas = useRef<HTMLCanvasElement>(null), { facts, current } = useFacts(stage, first), choice = useChoice(stage);
   useAddress(stage);
   useArranged(stage);
   const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null), [help, setHelp] = useState(false);
@@ -214,7 +214,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
   useEffect(() => { stage.picked = picked.value; stage.redraw(); }, [stage, picked.value]);
   useEffect(() => {
     const s = selection.value;
-    stage.area = s.from != null && s.to != null ? { from: stage.clock.ns(s.from), to: stage.clock.ns(s.to + 1), first: 0, last: stage.rows.length - 1 } : null;
+    stage.area = s.from != null && s.to != null ? { from: stage.clock.ns(s.from), to: stage.clock.ns(s.to + 1), first: 0, last: Infinity } : null;
     stage.redraw();
     choice.changed();
   }, [stage, selection.value.from, selection.value.to]);
@@ -235,7 +235,7 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
     Object.assign(window, { timelineStage: stage });
     return () => { observer.disconnect(); off(); };
   }, [stage]);
-  useEffect(() => { stage.themed(); choice.changed(); }, [dark.value]); // the legend, too
+  useEffect(() => { stage.redraw(); choice.changed(); }, [dark.value]); // the legend, too
   const lead = (m: Match) => { // to its lane
     const keys = m.keys(stage.columns()), row = stage.rows.find((r) => isLane(r) && r.node.keys.every((k, i) => k === keys[i]));
     if (row) { stage.focus = row.node.id; stage.showRow(row); }
@@ -259,12 +259,12 @@ function Shown({ stage, first }: { stage: Stage; first: Answer }) {
             {help && <Help onClose={() => setHelp(false)} />}
           </div>
           <AreaBar stage={stage} onClear={() => { stage.area = null; setSelection({ from: null, to: null }); stage.redraw(); choice.changed(); }} />
-          <Status stage={stage} facts={facts} first={first} />
+          <Status stage={stage} facts={current ? facts : null} first={first} />
         </div>
         {place && <EventPanel place={place} base={stage.base} onSeen={lead} onGo={match} onClose={() => pick(null)} />}
       </div>
       <div id="timeline-text" class="unseen">
-        {facts && `${exact(facts.count)} events, busy ${time(facts.busy)}. `}
+        {facts && current && `${exact(facts.count)} events, busy ${time(facts.busy)}. `}
         {rows.slice(0, 40).map((r) => `${r.node.title}: ${exact(r.node.count)} ${r.node.track ? "values" : `events, busy ${time(r.node.busy)}`}. `).join("")}
       </div>
     </div>
@@ -285,5 +285,5 @@ export function TimelineView() {
   if (error && !(stage && first && !stage.empty)) return <Refused error={error} />;
   if (!stage || !first) return <p class="empty" role="status">Loading…</p>;
   if (stage.empty) return <p class="empty">No selected event has a time{first.untimed > 0 ? ` (${many(first.untimed, "event")} without one)` : ""}.</p>;
-  return <>{error && <Failure error={error} />}<Shown stage={stage} first={first} key={stage.base["query"] + stage.color} /></>;
+  return <>{error && <Failure error={error} />}<Shown stage={stage} first={first} key={JSON.stringify(stage.base) + stage.color} /></>;
 }

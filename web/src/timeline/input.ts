@@ -23,6 +23,12 @@ async function longest(stage: Stage, row: Under["row"], from: number, to: number
   return answer.events[0] ?? null;
 }
 
+/** Rows of the selection may be others then. */
+function toggle(stage: Stage, id: string, wishes: Wishes): void {
+  stage.toggle(id);
+  wishes.area();
+}
+
 class Pointer {
   private down = new Map<number, { x: number; y: number }>();
   private began: { x: number; y: number; ns: number; row: number; how: "area" | "time" | "move" | "none" } | null = null;
@@ -89,7 +95,7 @@ class Pointer {
   private choose(p: { x: number; y: number }): void {
     const s = this.stage.shown as draw.Scene, b = this.began as NonNullable<Pointer["began"]>, now = draw.nsOf(s, Math.max(s.gutter, Math.min(p.x, s.width)));
     const row = this.rowIndex(p.y), all = b.how === "time";
-    this.stage.area = { from: Math.min(b.ns, now), to: Math.max(b.ns, now), first: all ? 0 : Math.min(b.row, row), last: all ? this.stage.rows.length - 1 : Math.max(b.row, row) };
+    this.stage.area = { from: Math.min(b.ns, now), to: Math.max(b.ns, now), first: all ? 0 : Math.min(b.row, row), last: all ? Infinity : Math.max(b.row, row) };
     this.stage.redraw();
     this.wishes.area();
   }
@@ -108,7 +114,7 @@ class Pointer {
     this.stage.focus = row.node.id;
     this.stage.redraw();
     if (p.x < s.gutter) {
-      if (row.node.children.length) this.stage.toggle(row.node.id);
+      if (row.node.children.length) toggle(this.stage, row.node.id, this.wishes);
       return;
     }
     const found = under(this.stage, p.x, p.y), mine = ++this.clicks;
@@ -147,7 +153,7 @@ class Pointer {
 function openRow(stage: Stage, wishes: Wishes): void {
   const row = stage.rows.find((r) => r.node.id === stage.focus) ?? stage.focusRow(0);
   if (!row) return;
-  if (row.node.children.length) stage.toggle(row.node.id);
+  if (row.node.children.length) toggle(stage, row.node.id, wishes);
   else if (row.node.track === undefined) void longest(stage, row, stage.window.from, stage.window.to).then((p) => { if (p) wishes.pick(p); }, () => undefined);
 }
 

@@ -54,8 +54,9 @@ export class Palette {
   private rgb: [number, number, number][] = [];
   private low = Infinity;
   private high = -Infinity;
-  /** So often have colours changed. */
+  /** So often have numbers got other colours. */
   changes = 0;
+  private isDark = dark.peek();
 
   /** In the order in which they come: those with most time first. Where numbers were put together once, a single one has the colour
    *  of those that it belongs to. */
@@ -76,14 +77,15 @@ export class Palette {
     this.forget();
   }
 
-  /** After a change of theme. */
-  forget(): void {
+  private forget(): void {
     this.changes++;
     this.css = [];
     this.rgb = [];
   }
 
   text(n: number): string {
+    if (this.isDark !== dark.peek()) this.forget();
+    this.isDark = dark.peek();
     return (this.css[n] ??= this.made(n, this.colors[n]));
   }
 
@@ -102,12 +104,13 @@ export class Palette {
 
   /** Red, green, blue. */
   parts(n: number): [number, number, number] {
-    return (this.rgb[n] ??= this.read(n));
+    const text = this.text(n); // of the theme that is shown
+    return (this.rgb[n] ??= this.read(text));
   }
 
-  private read(n: number): [number, number, number] {
+  private read(text: string): [number, number, number] {
     const g = (Palette.pot ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true })) as CanvasRenderingContext2D;
-    g.fillStyle = this.text(n);
+    g.fillStyle = text;
     g.fillRect(0, 0, 1, 1);
     const d = g.getImageData(0, 0, 1, 1).data;
     return [d[0] as number, d[1] as number, d[2] as number];

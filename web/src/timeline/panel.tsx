@@ -83,7 +83,7 @@ function rank(below: number, own: number, all: number): string {
 
 function Distribution({ peers, dur, name }: { peers: Peers; dur: number | null; name: Key }) {
   const bins = wholeOf(peers.histogram), most = Math.max(1, ...bins.map((b) => b.count));
-  const own = bins.findIndex((b) => dur != null && dur >= b.lo && (dur < b.hi || b.lo === b.hi));
+  const own = bins.findIndex((b) => dur != null && (dur === b.lo || (dur > b.lo && dur < b.hi)));
   const below = bins.slice(0, Math.max(0, own)).reduce((n, b) => n + b.count, 0);
   if (!bins.length) return null;
   const calls = many(peers.values, `${label(name, 80)} call`), slowest = dur === peers.longest && below > 0;
@@ -134,7 +134,7 @@ export function EventPanel({ place, base, onSeen, onGo, onClose }: { place: Plac
         {close}
       </header>
       {error && <Failure error={error} />}
-      <p><b title={`${dur} µs`}>{dur == null ? "instant" : time(dur)}</b> at <span title={`${c["ts"]} µs`}>{clock(c["ts"] as number)}</span></p>
+      <p><b title={dur == null ? "no duration" : `${dur} µs`}>{dur == null ? "instant" : time(dur)}</b> at <span title={`${c["ts"]} µs`}>{clock(c["ts"] as number)}</span></p>
       <p class="buttons">
         <button id="event-previous" title="Previous event of the thread ([)" disabled={!event.previous} onClick={() => go(event.previous)}>← Previous</button>
         <button id="event-next" title="Next event of the thread (])" disabled={!event.next} onClick={() => go(event.next)}>Next →</button>
@@ -143,7 +143,7 @@ export function EventPanel({ place, base, onSeen, onGo, onClose }: { place: Plac
       {peers && <Distribution peers={peers} dur={dur} name={c["name"] ?? null} />}
       <p class="buttons">
         <button onClick={() => setSelection({ query: both(selection.value.query, equals("name", c["name"])) })}>Filter to this name</button>
-        <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); view.value = "calls"; }}>Open in Calls</button>
+        <button onClick={() => { extra("focus", "").value = String(c["name"] ?? ""); extra("calls", "flame").value = "sandwich"; view.value = "calls"; }}>Open in Calls</button>
       </p>
       {event.callers.length > 0 && <>
         <h3>Call stack ({event.callers_total > event.callers.length ? `the ${event.callers.length} longest of ${exact(event.callers_total)}` : exact(event.callers_total)})</h3>

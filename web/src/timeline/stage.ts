@@ -14,7 +14,7 @@ import { colored } from "./lanes";
 import { byTime, Palette } from "./palette";
 import { Tiles, type Tile } from "./tiles";
 
-/** Rows and time that are chosen, nanoseconds from the origin on; y of the rows' list. */
+/** Selected time, nanoseconds from the origin on, and the first and the last selected row; `last` Infinity: all rows. */
 export interface Area {
   from: number;
   to: number;
@@ -49,7 +49,6 @@ export class Stage {
   private scene: draw.Scene | null = null;
   private canvas: HTMLCanvasElement | null = null;
   private frame = 0;
-  private theme = 0;
   private placed = new Map<string, { of: Tile[]; boxes: RowBoxes }>();
   private chosenHeight = 0;
   /** Milliseconds of the last frames, for tests. */
@@ -135,8 +134,23 @@ export class Stage {
 
   layRows(): void {
     const heightOf = heights(this.tree, (this.scene?.height ?? 500) - draw.RULER, (this.whole.to - this.whole.from) / 1000, this.chosenHeight);
+    const before = this.rows;
     this.rows = rowsOf(this.roots(), this.closed, heightOf, HEAD, this.headsOf);
+    if (this.area && !this.relocate(this.area, before)) this.area = null;
     this.setScroll(this.scroll);
+  }
+
+  /** Gives an area the places that its rows have now. False: a row is folded away. */
+  private relocate(area: Area, before: Row[]): boolean {
+    const placeOf = (i: number) => this.rows.findIndex((r) => r.node.id === before[i]?.node.id);
+    if (area.last === Infinity) return true;
+    const first = placeOf(area.first);
+    let last = placeOf(area.last);
+    if (first < 0 || last < 0) return false;
+    // A group that was selected while it was collapsed is selected with all that is in it.
+    if (!before[area.last]?.head) for (const { depth } = this.rows[last] as Row; (this.rows[last + 1]?.depth ?? 0) > depth;) last++;
+    Object.assign(area, { first, last }); // it stays the one that the edges of a gap are requested for
+    return true;
   }
 
   get height(): number {
@@ -194,9 +208,9 @@ export class Stage {
 
   // ---- window ----
 
-  /** Doubles tell times of today's clocks apart by a quarter of a microsecond. */
+  /** The precision of doubles is a quarter of a microsecond for times of today's clocks, and for those that are as long after the first event. */
   private get least(): number {
-    return Math.max(100, Math.abs(this.clock.origin) * 1000 * 2 ** -52 * 100);
+    return Math.max(100, Math.max(Math.abs(this.clock.origin) * 1000, this.whole.to) * 2 ** -52 * 100);
   }
 
   show(from: number, to: number): void {
@@ -302,12 +316,6 @@ export class Stage {
     this.paint(); // a canvas is black until then
   }
 
-  themed(): void {
-    this.theme++;
-    this.palette.forget();
-    this.redraw();
-  }
-
   redraw(): void {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
@@ -334,7 +342,7 @@ export class Stage {
     Object.assign(s, this.window, { scroll: this.scroll, zero: this.zero });
     this.wanting(rows);
     const colours = draw.coloursNow();
-    const look: draw.Look = { colours, palette: this.palette, theme: (this.theme + this.palette.changes) * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
+    const look: draw.Look = { colours, palette: this.palette, theme: this.palette.changes * 2 + Number(dark.peek()), tiles: this.tilesOf, boxes: this.boxesOf, points: this.pointsOf,
       focus: this.focus, picked: this.picked, closed: this.closed, gaps: this.gaps };
     draw.begin(s, colours, this.canvas.width / Math.max(1, s.width));
     for (const row of rows) draw.drawRow(s, row, look);
@@ -346,7 +354,7 @@ export class Stage {
   }
 
   private areaPixels(): Parameters<typeof draw.drawArea>[1] {
-    const a = this.area, first = a && this.rows[a.first], last = a && this.rows[a.last];
+    const a = this.area, first = a && this.rows[a.first], last = a && this.rows[Math.min(a.last, this.rows.length - 1)];
     return a && first && last ? { from: a.from, to: a.to, top: draw.RULER + first.y, bottom: draw.RULER + last.y + last.height } : null;
   }
 
@@ -354,7 +362,9 @@ export class Stage {
     return columnsOf(this.layout, this.layout.length - 1);
   }
 
+  /** For good: what comes late is not drawn, and asks for nothing. */
   stop(): void {
+    this.canvas = null;
     cancelAnimationFrame(this.frame);
     this.tiles.stop();
     this.counters.stop();
