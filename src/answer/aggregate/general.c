@@ -172,7 +172,8 @@ static enum column_unit unit_of(const struct item *it, const struct measure *m)
         return UNIT_US;
     if (what == OUTPUT_BANDWIDTH)
         return !it->path || plan_unit(it->path) == UNIT_BYTES ? UNIT_BYTES_PER_S : UNIT_NONE;
-    return m || what == OUTPUT_KEEP ? plan_unit(it->path) : UNIT_NONE;
+    bool is_value = m || (what == OUTPUT_KEEP && it->function->type == VALUE_NULL);
+    return is_value ? plan_unit(it->path) : UNIT_NONE;
 }
 
 /* Adds two measures: bytes, and the duration of the events that have them. */
