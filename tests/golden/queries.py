@@ -264,7 +264,7 @@ SYNTH = [
     ("view", {"dir": "tree"}),
     ("view", {"dir": "g0"}),
     ("view", {"dir": "units", "select": "ts,dur,te,name", "phase": "any"}),
-    *(("view", {"dir": d, "order": sign + column, "select": "trace,name,ts," + column})
+    *(("view", {"dir": d, "order": sign + column, "select": ",".join(dict.fromkeys(["trace", "name", "ts", column]))})
       for sign in "+-" for d, column in (("units", "ts"), ("units", "dur"), ("units", "te"), ("damage", "args.m"), ("damage", "id"), ("damage", "args.t"),
                                          ("damage", "args.p_hash"), ("damage", "args.f"), ("layers", "bytes"), ("hosts", "cmd"), ("v4", "args.tags"))),
     *(("view", {"dir": d, "order": order, "limit": "40"}) for d, order in (("v3", "-dur"), ("damage", "-name"), ("damage", "args.big"), ("units", "-ts"))),

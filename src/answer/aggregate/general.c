@@ -164,14 +164,16 @@ static unsigned quantile_number(struct aggregate_plan *p, const struct quantile 
 
 static enum column_unit unit_of(const struct item *it, const struct measure *m)
 {
-    if (it->function->what == OUTPUT_SKEW || it->function->what == OUTPUT_KURTOSIS)
+    enum output what = it->function->what;
+
+    if (what == OUTPUT_SKEW || what == OUTPUT_KURTOSIS)
         return UNIT_NONE;
     if (m && m->time)
         return UNIT_US;
-    if (it->function->what == OUTPUT_BANDWIDTH)
-        return UNIT_BYTES_PER_S;
-    const struct query_column *c = m ? query_column_find(text_of(m->name)) : NULL;
-    return c && c->unit == UNIT_BYTES ? UNIT_BYTES : UNIT_NONE;
+    if (what == OUTPUT_BANDWIDTH)
+        return !it->path || plan_unit(it->path) == UNIT_BYTES ? UNIT_BYTES_PER_S : UNIT_NONE;
+    bool is_value = m || (what == OUTPUT_KEEP && it->function->type == VALUE_NULL);
+    return is_value ? plan_unit(it->path) : UNIT_NONE;
 }
 
 /* Adds two measures: bytes, and the duration of the events that have them. */
@@ -280,7 +282,8 @@ static int plan_group_key(struct aggregate_plan *p, const char *name, struct err
     rc = query_check_argument(p->query, *source, "group_by", err);
     if (rc < 0)
         return rc;
-    rc = plan_column(p, copy, type, UNIT_NONE, (struct output_column){OUTPUT_KEY, p->width++, 0});
+    rc = plan_column(p, copy, type, type == VALUE_UINT ? plan_unit(copy) : UNIT_NONE,
+                     (struct output_column){OUTPUT_KEY, p->width++, 0});
     if (rc == -EEXIST)
         return err_set_param(err, ERR_PARAM, "group_by", "`group_by`: \"%.100s\" is listed twice",
                              name);

@@ -168,7 +168,9 @@ static int column_error(struct err *err, int rc, const char *param, const char *
 static int requested_column(struct aggregate_plan *p, struct err *err, const char *param,
                             const char *name, enum value_type type, struct output_column t)
 {
-    return column_error(err, plan_column(p, name, type, UNIT_NONE, t), param, name);
+    return column_error(
+        err, plan_column(p, name, type, type == VALUE_UINT ? plan_unit(name) : UNIT_NONE, t), param,
+        name);
 }
 
 static int base_columns(struct aggregate_plan *p)

@@ -15,6 +15,13 @@ enum value_type plan_type(const char *path, enum value_type other)
                                          : other;
 }
 
+enum column_unit plan_unit(const char *path)
+{
+    const struct query_column *c = query_column_find(text_of(path));
+
+    return c && c->unit == UNIT_BYTES ? UNIT_BYTES : UNIT_NONE;
+}
+
 const char *const aggregate_classes[] = {"event", "profile", "system", NULL};
 
 int plan_column(struct aggregate_plan *p, const char *name, enum value_type type,

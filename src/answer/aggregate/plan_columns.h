@@ -15,6 +15,8 @@
 /* Returns the type of a column of the query language; `other`: that of arguments, which have any
  * values. */
 enum value_type plan_type(const char *path, enum value_type other);
+/* Returns UNIT_BYTES for columns in bytes. The unit of times follows from their type. */
+enum column_unit plan_unit(const char *path);
 /* Adds a measure. Returns 0 or -ENOMEM. */
 int plan_measure(struct aggregate_plan *p, const char *name, const char *path, unsigned *ret);
 /* Adds a column of the answer. Returns 0, -ENOMEM, or -EEXIST if there is one of this name. */

@@ -15,7 +15,7 @@ static const struct param_spec own_params[] = {
     PARAM("group_by", LIST,
           "columns to group by: one node for each combination of their values, with its outermost "
           "calls below it (folded formats)",
-          .example = "['cat','name']", .not_with = "focus", .formats = FOLDED,
+          .example = "['cat','name']", .distinct = true, .not_with = "focus", .formats = FOLDED,
           BIND_LIST(tree.group_by, tree.group_by_count)),
     PARAM("focus", TEXT,
           "show the tree around the calls of this name: what they call and what calls them",

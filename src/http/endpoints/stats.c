@@ -14,7 +14,7 @@ static const struct param_spec own_params[] = {
                      "categories|detailed",
           BIND(report)),
     PARAM("group_by", LIST, "columns to group by, comma-separated; pid_tid means pid,tid",
-          .example = "['cat','name']", BIND_LIST(group_by, group_by_count)),
+          .example = "['cat','name']", .distinct = true, BIND_LIST(group_by, group_by_count)),
     PARAM("top_n", UINT, "maximum number of rows in top-* reports and of groups; 0 = all",
           .fallback = "10", BIND(top_n)),
     PARAM("top_n_pid_tid", UINT, "maximum number of threads; 0 = all", .fallback = "10",

@@ -25,7 +25,7 @@ const struct param_spec compare_params[] = {
     PARAM("group_by", LIST,
           "columns that identify an operation; with two or more, operations with the same value of "
           "the first form one child node; default cat,name; pid_tid means pid,tid",
-          .example = "['cat','name']", .formats = METRICS),
+          .example = "['cat','name']", .distinct = true, .formats = METRICS),
     PARAM("metrics", LIST,
           "metrics to compare: count, duration, size, transfer_size, bandwidth; default all",
           .example = "['count','duration']", .formats = METRICS),

@@ -3,7 +3,9 @@
  * it. Those of a JSON body: params_json.c. */
 #include "http/request/endpoint.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct param *request_param(const struct request *rq, const char *name)
@@ -410,6 +412,26 @@ int params_refuse(struct request *rq, const char *name, const char *why)
     return err_set_param(&rq->err, ERR_PARAM, name, "`%s` %s", name, why);
 }
 
+static int text_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_distinct(struct request *rq, const struct param *p)
+{
+    const char **sorted = arena_alloc(&rq->arena, p->count * sizeof(*sorted));
+    if (!sorted)
+        return err_set_code(&rq->err, -ENOMEM);
+    memcpy(sorted, p->items, p->count * sizeof(*sorted));
+    qsort(sorted, p->count, sizeof(*sorted), text_order);
+    for (size_t i = 1; i < p->count; i++) {
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            return err_set_param(&rq->err, ERR_PARAM, p->spec->name,
+                                 "`%s`: \"%.100s\" is listed twice", p->spec->name, sorted[i]);
+    }
+    return 0;
+}
+
 static int check_wanted(struct request *rq, const struct param *p)
 {
     const struct param_spec *spec = p->spec;
@@ -423,7 +445,7 @@ static int check_wanted(struct request *rq, const struct param *p)
                              spec->name, other->spec->name);
     if (spec->formats && !(spec->formats & 1u << rq->format))
         return refuse_format(rq, spec);
-    return 0;
+    return spec->distinct ? check_distinct(rq, p) : 0;
 }
 
 int params_check(struct request *rq)

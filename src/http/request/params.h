@@ -60,6 +60,7 @@ struct param_spec {
     unsigned formats;     /* formats that it may be combined with: FORMAT_BIT(); 0: all */
     double min, max;      /* of UINT, BYTES, NUMBER, both inclusive; max 0: unlimited */
     bool filled;          /* a list must have at least one item */
+    bool distinct;        /* a list must not have an item twice: they become members of an object */
     struct param_place to;
     /* For /openapi.json, as JSON with ' for ": a value, and an object of other parameters that it
      * needs in addition to the required ones. Tests send it. */
