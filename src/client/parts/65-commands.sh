@@ -82,7 +82,10 @@ answer_command() {
         case ${first##*/} in
         '' | . | ..) first=call_tree ;;
         esac
-        output=${output:-${first##*/}.calltree}
+        output=${output:-${first##*/}.calltree} trace=${trace:+${output%.calltree}.pfw}
+        # What is no call tree may be a trace, perhaps the one that is read.
+        ! [ -s "$trace" ] || [ "$(head -c 15 -- "$trace" | tr -d '\0')" = '{"traceEvents":' ] ||
+            die "$trace already exists and is not a call tree: choose another --output"
         prepare_request
         [ -z "$detail" ] || send_request info "$where" --data format=text --data query=detailed
         set -- call-tree "$where$fields" --data "wait=$wait"
@@ -95,7 +98,7 @@ answer_command() {
         fi
         [ "$save" != no ] || exit 0
         write_answer "$output" "$@" --data format=json
-        [ -z "$trace" ] || write_answer "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
+        [ -z "$trace" ] || write_answer "$trace" call-tree "$where" --data "wait=$wait" --data format=perfetto
         [ -z "$text_file" ] || printf '%s\n' "$answer" >"$text_file" || die "cannot write $text_file" ;;
     reader)
         if [ -n "$check" ]; then
