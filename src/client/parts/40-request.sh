@@ -126,7 +126,9 @@ report_refusal() {
         die "$text (set \$DFTRACERD_TOKEN)" ;;
     'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --url ... lists what it serves" ;;
     esac
-    die "${text:-the daemon refused the request; try again}"
+    text=${text:-the daemon refused the request; try again}
+    case $command in pgzip) text=${file:+$file: }$text ;; esac
+    die "$text"
 }
 
 # Prints why there was no answer at all, by curl's exit status.
