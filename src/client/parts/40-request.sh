@@ -63,7 +63,7 @@ attempt() {
 }
 
 # After a failure: whether the request is to be sent again, to another daemon or without what the daemon has refused.
-warned=''
+warned='' given=''
 # shellcheck disable=SC2016 # a text of the daemon
 repair_request() {
     case $command:$status:$text in
@@ -81,7 +81,8 @@ repair_request() {
         warning="warning: the recipe has an unknown member \"$name\": it is ignored" ;;
     *) return 1 ;;
     esac
-    printf 'dftracerctl: %s\n' "$warning" >&2
+    [ "$warning" = "$given" ] || printf 'dftracerctl: %s\n' "$warning" >&2
+    given=$warning
 }
 
 # ignore PARAMETER NAME: the next request names it as to be ignored; false if this one did.

@@ -69,6 +69,7 @@ answer_command() {
             case $where in *"\"$kind="*) wait_for_index ;; esac
         done
         [ ! -t 1 ] || [ "${output:--}" != - ] || fields="$fields${newline}data = terminal=true&color=${color:-true}"
+        strict='data = strict=true' # each side has files
         set -- compare "$fields" --data "recursive=${recursive:-false}" --data "wait=$wait"
         deliver "$@" --data "format=$format"
         [ -n "$fail_on" ] || exit 0
