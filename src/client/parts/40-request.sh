@@ -94,6 +94,15 @@ ignore() {
     ignoring="data-urlencode = \"$1=$escaped\""
 }
 
+# The reader has left: the end is like that of other programs.
+die_of_pipe() {
+    [ -n "$trapped" ] || exit 141
+    clean_up
+    trap - EXIT
+    kill -s PIPE "$$"
+    exit 141
+}
+
 # send_request ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
 send_request() {
     attempt "$@"
@@ -108,11 +117,7 @@ send_request() {
         die "the answer was cut off: $(failure_text "$?")" ;;
     23)
         [ -p /dev/stdout ] || [ -S /dev/stdout ] || die "cannot write the answer"
-        [ -n "$trapped" ] || exit 141
-        clean_up # the reader has left: the end is like that of other programs
-        trap - EXIT
-        kill -s PIPE "$$"
-        exit 141 ;;
+        die_of_pipe ;;
     *) die "$(failure_text "$status")" ;;
     esac
 }
