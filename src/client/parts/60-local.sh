@@ -75,9 +75,9 @@ read_here() {
 describe_gzip() {
     [ -z "$build" ] || return 0
     if [ -n "$brief" ] || [ -z "$members" ]; then
-        printf 'Archive Information:\n  Format: GZIP\n  Path: %s\n  Index: %s\n  Total size: %s bytes\n  Total lines: %s\n  Checkpoints: %s\n' "$@"
+        print_text "$(printf 'Archive Information:\n  Format: GZIP\n  Path: %s\n  Index: %s\n  Total size: %s bytes\n  Total lines: %s\n  Checkpoints: %s' "$@")"
     fi
-    [ -z "$members" ] || printf 'File listing not available for GZIP format\n'
+    [ -z "$members" ] || print_text 'File listing not available for GZIP format'
 }
 
 describe_here() {

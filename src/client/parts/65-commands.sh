@@ -10,7 +10,7 @@ answer_command() {
         set -- info "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
         [ -z "$detail" ] || { send_request "$@" && exit; }
         read_answer "$@"
-        printf '%s\n' "$answer"
+        print_text "$answer"
         case $answer in # as dftracer_info has it: totals with failed files are no success
         *'"files_failed":0,'* | *'Failed:                 0'*) ;;
         *) exit 1 ;;
@@ -93,10 +93,9 @@ answer_command() {
         read_answer "$@" --data format=text
         if [ -n "$brief" ]; then # a tree begins with an empty line; with a focus there are two
             case $fields in *'"focus='*) trees=2 ;; *) trees=1 ;; esac
-            printf '%s\n' "$answer" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees'
-        else
-            printf '%s\n' "$answer"
+            answer=$(printf '%s\n' "$answer" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees')
         fi
+        print_text "$answer"
         [ "$save" != no ] || exit 0
         write_answer "$output" "$@" --data format=json
         [ -z "$trace" ] || write_answer "$trace" call-tree "$where" --data "wait=$wait" --data format=perfetto
@@ -146,8 +145,8 @@ answer_command() {
         wait_for_index
         read -r now _ 2>/dev/null </proc/uptime || now=$(date +%s)
         read_numbers files files_failed chunks events
-        printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events\n' \
-            $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events"
+        print_text "$(printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events' \
+            $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events")"
         ;;
     gen_dlio_config)
         [ -n "$output" ] || usage_error "--output is required"

@@ -81,7 +81,7 @@ trace_command() {
         unpack "$output" "$last" "$@"
         said=$(tell "$part/$last") && outcome=0 || outcome=1
         settle "$last" "$([ "$command" = reconstruct ] || earlier_groups)"
-        printf '%s\n' "$said"
+        print_text "$said"
         exit "$outcome" ;;
     pgzip)
         [ -n "$plain" ] || { printf 'No .pfw files in %s\n' "${directory:-.}" && exit "$left_out"; }
