@@ -54,7 +54,7 @@ select_path() {
 }
 
 add_directory() {
-    [ -d "$1/" ] || die "no such directory: $1"
+    [ -n "$1" ] && [ -d "$1/" ] || die "no such directory: $1"
     case $1 in /*) resolve "$1" ;; *) resolve "./$1" ;; esac
     select_path dir "$path" "$path"
 }
@@ -70,6 +70,7 @@ is_path() {
 
 # A file or glob: its directory is the last one on its path that exists.
 add_file() {
+    ! [ -d "$1" ] || die "$1 is a directory, not a file"
     case $1 in /*) folder=$1 ;; *) folder=$PWD/$1 ;; esac
     rest=
     while [ -z "$rest" ] || ! [ -d "$folder/" ]; do

@@ -130,7 +130,7 @@ report_refusal() {
     'this daemon serves the user'*)
         [ -z "${DFTRACERD_TOKEN:-}" ] || die "$text; the token in \$DFTRACERD_TOKEN is wrong"
         die "$text (set \$DFTRACERD_TOKEN)" ;;
-    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --url ... lists what it serves" ;;
+    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --json --url ... lists what it serves" ;;
     esac
     text=${text:-the daemon refused the request; try again}
     case $command in pgzip) text=${file:+$file: }$text ;; esac
@@ -142,6 +142,7 @@ failure_text() {
     # shellcheck disable=SC2016 # names of variables
     case $1 in
     5 | 6 | 7) printf 'no daemon answers at %s' "${socket:-$url}" ;;
+    1 | 3 | 37) printf 'not a valid URL: the address %s, or the path after it' "$url" ;;
     28) printf 'no answer in time from %s' "${socket:-$url}" ;;
     35) printf 'no TLS connection to %s: does the daemon use TLS (https)?' "$url" ;;
     52 | 56) printf '%s accepts connections but does not answer: is it a tunnel without a daemon at its end, or does the daemon require TLS (https)?' "${socket:-$url}" ;;

@@ -22,7 +22,7 @@ answer_command() {
     get)
         [ -n "$request" ] || usage_error "PATH is required, for example /stats"
         [ -z "$started" ] || wait_for_listing
-        set -- "$request" "$fields" -gN
+        set -- "${request#/}" "$fields" -gN
         [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
         deliver "$@" ;;
     requests) send_request requests '' -G --data "format=${format:-text}" ;;
