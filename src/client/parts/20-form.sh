@@ -43,6 +43,7 @@ resolve() {
         path=$(cd -- "$1" 2>/dev/null && pwd -P && echo .) || die "$1: permission denied"
         path=${path%"$newline".}
     fi
+    case $path in /*) ;; *) die "the working directory does not exist any more" ;; esac
 }
 
 # select_path NAME PATH DIRECTORY: a path to send, in a directory that the daemon must serve.
@@ -54,7 +55,7 @@ select_path() {
 }
 
 add_directory() {
-    [ -n "$1" ] && [ -d "$1/" ] || die "no such directory: $1"
+    [ -d "${1:+$1/}" ] || die "no such directory: $1"
     case $1 in /*) resolve "$1" ;; *) resolve "./$1" ;; esac
     select_path dir "$path" "$path"
 }

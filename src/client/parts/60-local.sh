@@ -65,7 +65,7 @@ read_here() {
     *) die "--mode $mode: must be bytes, line_bytes or lines" ;;
     esac
     start=$(printf %s "$start" | sed 's/^0*\([0-9]\)/\1/') end=$(printf %s "$end" | sed 's/^0*\([0-9]\)/\1/') # else they are octal
-    [ ${#start} -le 18 ] && [ ${#end} -le 18 ] || die "--start and --end must have at most 18 digits"
+    [ $((${#start} > 18 || ${#end} > 18)) = 0 ] || die "--start and --end must have at most 18 digits"
     [ "$start" != -1 ] || start=0
     [ "$end" = -1 ] || [ "$end" -ge "$start" ] || die "--end $end is before --start $start"
     pipe_text part_of_text
