@@ -72,6 +72,10 @@ is_path() {
 # A file or glob: its directory is the last one on its path that exists.
 add_file() {
     ! [ -d "$1" ] || die "$1 is a directory, not a file"
+    if [ -L "$1" ] && [ -f "$1" ]; then # the daemon knows the file by its own name, and no links to elsewhere
+        real=$(readlink -f -- "$1" && echo .)
+        set -- "${real%"$newline".}"
+    fi
     case $1 in /*) folder=$1 ;; *) folder=$PWD/$1 ;; esac
     rest=
     while [ -z "$rest" ] || ! [ -d "$folder/" ]; do
