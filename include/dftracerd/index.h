@@ -489,7 +489,7 @@ struct summary_name { /* by (class, cat, name) */
     uint8_t class;
     uint32_t cat, name; /* text ids, INDEX_NO_TEXT = null */
     uint64_t count;
-    struct moments duration; /* of objects that have one */
+    struct moments duration;        /* of objects that have one */
     struct sketch *duration_sketch; /* us */
     struct histogram histogram;
 };
