@@ -43,6 +43,7 @@ resolve() {
         path=$(cd -- "$1" 2>/dev/null && pwd -P && echo .) || die "$1: permission denied"
         path=${path%"$newline".}
     fi
+    case $path in /*) ;; *) die "the working directory does not exist any more" ;; esac
 }
 
 # select_path NAME PATH DIRECTORY: a path to send, in a directory that the daemon must serve.
@@ -54,7 +55,7 @@ select_path() {
 }
 
 add_directory() {
-    [ -d "$1/" ] || die "no such directory: $1"
+    [ -d "${1:+$1/}" ] || die "no such directory: $1"
     case $1 in /*) resolve "$1" ;; *) resolve "./$1" ;; esac
     select_path dir "$path" "$path"
 }
@@ -70,6 +71,11 @@ is_path() {
 
 # A file or glob: its directory is the last one on its path that exists.
 add_file() {
+    ! [ -d "$1" ] || die "$1 is a directory, not a file"
+    if [ -L "$1" ] && [ -f "$1" ]; then # the daemon knows the file by its own name, and no links to elsewhere
+        real=$(readlink -f -- "$1" && echo .)
+        set -- "${real%"$newline".}"
+    fi
     case $1 in /*) folder=$1 ;; *) folder=$PWD/$1 ;; esac
     rest=
     while [ -z "$rest" ] || ! [ -d "$folder/" ]; do

@@ -110,7 +110,7 @@ reach_daemon() {
         case $? in
         0) tries=$((tries + 5)) said="it exited before the first request, or its socket cannot be reached (DFTRACERD_IDLE_EXIT=${DFTRACERD_IDLE_EXIT:-10m})" ;;
         75) sleep 1 ;;
-        *) tries=99 ;;
+        *) tries=99 said=${said:-"$program ended with an error and printed no reason"} ;;
         esac
         [ "$tries" -lt 15 ] || die "cannot start a daemon: ${said#dftracerd: }"
         tries=$((tries + 1))

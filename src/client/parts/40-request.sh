@@ -63,7 +63,7 @@ attempt() {
 }
 
 # After a failure: whether the request is to be sent again, to another daemon or without what the daemon has refused.
-warned=''
+warned='' given=''
 # shellcheck disable=SC2016 # a text of the daemon
 repair_request() {
     case $command:$status:$text in
@@ -81,7 +81,8 @@ repair_request() {
         warning="warning: the recipe has an unknown member \"$name\": it is ignored" ;;
     *) return 1 ;;
     esac
-    printf 'dftracerctl: %s\n' "$warning" >&2
+    [ "$warning" = "$given" ] || printf 'dftracerctl: %s\n' "$warning" >&2
+    given=$warning
 }
 
 # ignore PARAMETER NAME: the next request names it as to be ignored; false if this one did.
@@ -91,6 +92,15 @@ ignore() {
     warned=${warned:+$warned,}$2
     escape "$warned"
     ignoring="data-urlencode = \"$1=$escaped\""
+}
+
+# The reader has left: the end is like that of other programs.
+die_of_pipe() {
+    [ -n "$trapped" ] || exit 141
+    clean_up
+    trap - EXIT
+    kill -s PIPE "$$"
+    exit 141
 }
 
 # send_request ENDPOINT FORM [CURL ARGUMENT...]: the answer, or the reason why there is none and exit status 1.
@@ -107,11 +117,7 @@ send_request() {
         die "the answer was cut off: $(failure_text "$?")" ;;
     23)
         [ -p /dev/stdout ] || [ -S /dev/stdout ] || die "cannot write the answer"
-        [ -n "$trapped" ] || exit 141
-        clean_up # the reader has left: the end is like that of other programs
-        trap - EXIT
-        kill -s PIPE "$$"
-        exit 141 ;;
+        die_of_pipe ;;
     *) die "$(failure_text "$status")" ;;
     esac
 }
@@ -124,9 +130,11 @@ report_refusal() {
     'this daemon serves the user'*)
         [ -z "${DFTRACERD_TOKEN:-}" ] || die "$text; the token in \$DFTRACERD_TOKEN is wrong"
         die "$text (set \$DFTRACERD_TOKEN)" ;;
-    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --url ... lists what it serves" ;;
+    'no such directory: '* | 'no such file: '*) [ -z "$named" ] || die "$text, for the daemon at ${socket:-$url}; dftracerctl info --json --url ... lists what it serves" ;;
     esac
-    die "${text:-the daemon refused the request; try again}"
+    text=${text:-the daemon refused the request; try again}
+    case $command in pgzip) text=${file:+$file: }$text ;; esac
+    die "$text"
 }
 
 # Prints why there was no answer at all, by curl's exit status.
@@ -134,6 +142,7 @@ failure_text() {
     # shellcheck disable=SC2016 # names of variables
     case $1 in
     5 | 6 | 7) printf 'no daemon answers at %s' "${socket:-$url}" ;;
+    1 | 3 | 37) printf 'not a valid URL: the address %s, or the path after it' "$url" ;;
     28) printf 'no answer in time from %s' "${socket:-$url}" ;;
     35) printf 'no TLS connection to %s: does the daemon use TLS (https)?' "$url" ;;
     52 | 56) printf '%s accepts connections but does not answer: is it a tunnel without a daemon at its end, or does the daemon require TLS (https)?' "${socket:-$url}" ;;

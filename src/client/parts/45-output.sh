@@ -34,6 +34,11 @@ write_answer() {
     close_target
 }
 
+# print_text TEXT: to standard output.
+print_text() {
+    printf '%s\n' "$1" 2>/dev/null || die "cannot write the answer"
+}
+
 # deliver ENDPOINT ...: to the file $output or standard output.
 deliver() {
     case $output in

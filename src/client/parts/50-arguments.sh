@@ -9,6 +9,7 @@ find_command() {
     while [ "${command#*-}" != "$command" ]; do
         command=${command%%-*}_${command#*-}
     done
+    case $command in *[!a-z_]*) command=' ' ;; esac # no pattern
     for line in $commands; do
         case $line in
         "$command "*)
@@ -18,8 +19,8 @@ find_command() {
             return ;;
         esac
     done
-    name=$command command=
-    usage_error "unknown command $name"
+    command=
+    usage_error "unknown command $1"
 }
 while [ -z "$command" ]; do
     case ${1-},$# in --url,1 | --unix-socket,1) usage_error "$1 requires an argument" ;; esac
@@ -35,6 +36,7 @@ while [ -z "$command" ]; do
         printf '%s' "$rows"
         exit 0 ;;
     '') usage >&2; exit 2 ;;
+    -*) usage_error "unknown option $1; options of a command follow it" ;;
     *) command=$1; shift ;;
     esac
 done
@@ -68,7 +70,7 @@ parse_operand() {
         is_path "$1" || die "no such file or directory: $1"
         inputs=$inputs$1$newline ;;
     PATH*) # and then parameters. curl would read a file for a name with an @
-        [ -n "$request" ] || { request=${1#/} && return; }
+        [ -n "$request" ] || { request=/${1#/} && return; }
         name=${1%%=*}
         [ "$name" != "$1" ] || name=
         case $name in '' | *[!A-Za-z0-9_.-]*) usage_error "$1: expected NAME=VALUE" ;; esac
@@ -113,6 +115,7 @@ parse_option() {
         [ $# -ge 2 ] || usage_error "$1 requires an argument"
         case $argument in *...) following=$action ;; esac ;;
     esac
+    case $action,${2-} in set:directory, | lines:directories,) die "no such directory: " ;; esac
     case $argument,${2-} in
     COUNT,0 | BYTES,0) die "$1 must not be 0" ;;
     N,-1) ;;

@@ -45,11 +45,17 @@ part_of_text() {
     esac
 }
 
-# pipe_text COMMAND...: the text through a command, which may end before it; stops where not all of it can be read.
+# pipe_text COMMAND...: the text through a command, which may end before it; dies if not all of it can be read or written.
 pipe_text() {
     exec 4>&1
     outcome=$({ { text_of_file || case $? in 1 | [3-9] | ??) printf bad >&3 ;; 2) [ "$kind" = gzip ] || printf bad >&3 ;; esac; } | "$@" >&4; } 3>&1)
+    set -- "$?"
     exec 4>&-
+    case $1 in
+    0) ;;
+    141) die_of_pipe ;;
+    *) die "cannot write the answer" ;;
+    esac
     [ -z "$outcome" ] || die "$file is truncated or corrupt"
 }
 
@@ -59,6 +65,7 @@ read_here() {
     *) die "--mode $mode: must be bytes, line_bytes or lines" ;;
     esac
     start=$(printf %s "$start" | sed 's/^0*\([0-9]\)/\1/') end=$(printf %s "$end" | sed 's/^0*\([0-9]\)/\1/') # else they are octal
+    [ $((${#start} > 18 || ${#end} > 18)) = 0 ] || die "--start and --end must have at most 18 digits"
     [ "$start" != -1 ] || start=0
     [ "$end" = -1 ] || [ "$end" -ge "$start" ] || die "--end $end is before --start $start"
     pipe_text part_of_text
@@ -68,13 +75,12 @@ read_here() {
 describe_gzip() {
     [ -z "$build" ] || return 0
     if [ -n "$brief" ] || [ -z "$members" ]; then
-        printf 'Archive Information:\n  Format: GZIP\n  Path: %s\n  Index: %s\n  Total size: %s bytes\n  Total lines: %s\n  Checkpoints: %s\n' "$@"
+        print_text "$(printf 'Archive Information:\n  Format: GZIP\n  Path: %s\n  Index: %s\n  Total size: %s bytes\n  Total lines: %s\n  Checkpoints: %s' "$@")"
     fi
-    [ -z "$members" ] || printf 'File listing not available for GZIP format\n'
+    [ -z "$members" ] || print_text 'File listing not available for GZIP format'
 }
 
 describe_here() {
-    counts=$(pipe_text wc -lc) || exit 1
-    counts=$(printf '%s\n' "$counts" | sed 's/^ *\([0-9]*\)  *\([0-9]*\).*/\1 \2/')
-    describe_gzip "${path%/}$rest" none "${counts#* }" "${counts% *}" 0
+    bytes=$(pipe_text wc -c) && lines=$(pipe_text awk 'END { print NR }') || exit 1
+    describe_gzip "${path%/}$rest" none $((bytes)) "$lines" 0
 }

@@ -30,14 +30,17 @@ select_traces() {
             add_directory "$input"
         fi
     done
-    plain=
+    plain='' left_out=0
     case $command in
     pgzip) # the uncompressed traces of the directory itself
         add_directory "${directory:-.}"
         set +f
         for name in "$path"/*.pfw "$path"/.*.pfw; do
-            case $name in *"$newline"*) continue ;; esac
-            ! [ -f "$name" ] || plain=$plain$name$newline
+            [ -f "$name" ] || continue
+            case $name in
+            *"$newline"*) printf 'dftracerctl: %s: not compressed, there is a line break in the name\n' "$name" >&2 && left_out=1 ;;
+            *) plain=$plain$name$newline ;;
+            esac
         done
         set -f ;;
     reconstruct) # which selects no traces
@@ -74,7 +77,7 @@ connect() {
 }
 
 clean_up() {
-    [ "${!-}" = "$ended" ] || kill "$!" 2>/dev/null
+    [ "${!-}" = "$ended" ] || { kill "$!" && wait "$!"; } 2>/dev/null
     [ -z "$part" ] || rm -rf -- "$part"
     unwatch
     for file in $aside; do

@@ -10,7 +10,7 @@ answer_command() {
         set -- info "$where$fields" --data "format=${format:-text}" --data "wait=$wait"
         [ -z "$detail" ] || { send_request "$@" && exit; }
         read_answer "$@"
-        printf '%s\n' "$answer"
+        print_text "$answer"
         case $answer in # as dftracer_info has it: totals with failed files are no success
         *'"files_failed":0,'* | *'Failed:                 0'*) ;;
         *) exit 1 ;;
@@ -22,7 +22,7 @@ answer_command() {
     get)
         [ -n "$request" ] || usage_error "PATH is required, for example /stats"
         [ -z "$started" ] || wait_for_listing
-        set -- "$request" "$fields" -gN
+        set -- "${request#/}" "$fields" -gN
         [ ${#fields} -ge 4000 ] || set -- "$@" -G # longer ones are no URL
         deliver "$@" ;;
     requests) send_request requests '' -G --data "format=${format:-text}" ;;
@@ -69,6 +69,7 @@ answer_command() {
             case $where in *"\"$kind="*) wait_for_index ;; esac
         done
         [ ! -t 1 ] || [ "${output:--}" != - ] || fields="$fields${newline}data = terminal=true&color=${color:-true}"
+        strict='data = strict=true' # each side has files
         set -- compare "$fields" --data "recursive=${recursive:-false}" --data "wait=$wait"
         deliver "$@" --data "format=$format"
         [ -n "$fail_on" ] || exit 0
@@ -82,20 +83,22 @@ answer_command() {
         case ${first##*/} in
         '' | . | ..) first=call_tree ;;
         esac
-        output=${output:-${first##*/}.calltree}
+        output=${output:-${first##*/}.calltree} trace=${trace:+${output%.calltree}.pfw}
+        # What is no call tree may be a trace, perhaps the one that is read.
+        ! [ -s "$trace" ] || [ "$(head -c 15 -- "$trace" | tr -d '\0')" = '{"traceEvents":' ] ||
+            die "$trace already exists and is not a call tree: choose another --output"
         prepare_request
         [ -z "$detail" ] || send_request info "$where" --data format=text --data query=detailed
         set -- call-tree "$where$fields" --data "wait=$wait"
         read_answer "$@" --data format=text
         if [ -n "$brief" ]; then # a tree begins with an empty line; with a focus there are two
             case $fields in *'"focus='*) trees=2 ;; *) trees=1 ;; esac
-            printf '%s\n' "$answer" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees'
-        else
-            printf '%s\n' "$answer"
+            answer=$(printf '%s\n' "$answer" | awk -v trees="$trees" 'NF == 0 { part++ } part == 0 || part > trees')
         fi
+        print_text "$answer"
         [ "$save" != no ] || exit 0
         write_answer "$output" "$@" --data format=json
-        [ -z "$trace" ] || write_answer "${output%.calltree}.pfw" call-tree "$where" --data "wait=$wait" --data format=perfetto
+        [ -z "$trace" ] || write_answer "$trace" call-tree "$where" --data "wait=$wait" --data format=perfetto
         [ -z "$text_file" ] || printf '%s\n' "$answer" >"$text_file" || die "cannot write $text_file" ;;
     reader)
         if [ -n "$check" ]; then
@@ -142,8 +145,8 @@ answer_command() {
         wait_for_index
         read -r now _ 2>/dev/null </proc/uptime || now=$(date +%s)
         read_numbers files files_failed chunks events
-        printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events\n' \
-            $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events"
+        print_text "$(printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events' \
+            $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events")"
         ;;
     gen_dlio_config)
         [ -n "$output" ] || usage_error "--output is required"

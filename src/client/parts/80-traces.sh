@@ -81,15 +81,21 @@ trace_command() {
         unpack "$output" "$last" "$@"
         said=$(tell "$part/$last") && outcome=0 || outcome=1
         settle "$last" "$([ "$command" = reconstruct ] || earlier_groups)"
-        printf '%s\n' "$said"
+        print_text "$said"
         exit "$outcome" ;;
     pgzip)
-        [ -n "$plain" ] || { printf 'No .pfw files in %s\n' "${directory:-.}" && exit 0; }
+        [ -n "$plain" ] || { printf 'No .pfw files in %s\n' "${directory:-.}" && exit "$left_out"; }
         wait_for_index
-        failed=0
+        failed=$left_out
         for file in $plain; do
             [ -s "$file" ] || { printf 'dftracerctl: %s is empty\n' "$file" >&2 && failed=1 && continue; }
-            (trapped='' && pack_plain "$file") || failed=1
+            (
+                trap clean_up EXIT
+                trap 'exit 1' HUP INT TERM
+                pack_plain "$file"
+            ) &
+            wait "$!" || failed=1
+            ended=$!
         done
         exit "$failed" ;;
     replay)

@@ -63,7 +63,7 @@ void router_missing(const char *path, char *out, size_t size)
                  "no such endpoint: the paths of the old dftracer_server are not served; "
                  "docs/API.md lists what replaces them, and `/openapi.json` all endpoints");
     else
-        snprintf(out, size, "no such endpoint; `/` lists them");
+        snprintf(out, size, "no such endpoint; `/openapi.json` lists them");
 }
 
 void router_allow(const struct endpoint *e, char *out, size_t size)

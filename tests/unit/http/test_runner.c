@@ -118,7 +118,7 @@ static void errors_are_those_of_the_server(void)
     if (!open_store(false))
         return;
     index_listed(store.index);
-    expect("/nothing?x=1", ERR_NOT_FOUND, "no such endpoint; `/` lists them");
+    expect("/nothing?x=1", ERR_NOT_FOUND, "no such endpoint; `/openapi.json` lists them");
     expect("/metrics", ERR_NOT_FOUND, "/metrics requires a daemon");
     expect("/stats?x=1", ERR_PARAM, "/stats has no parameter `x`");
     expect("/stats?format=png", ERR_FORMAT,
