@@ -192,8 +192,9 @@ int selection_check_strict(struct request *rq)
         return 0;
     selection_init(&chosen);
     selection_read_files(rq, &chosen);
-    /* /reconstruct has no such parameter: its `dir` selects no trace files. */
-    int rc = request_param(rq, "file") ? selection_check_files(rq, &chosen, NULL) : 0;
+    /* /reconstruct has no `file`: its `dir` selects no trace files. /compare checks its sides. */
+    bool one = request_param(rq, "file") && !request_param(rq, "baseline.file");
+    int rc = one ? selection_check_files(rq, &chosen, NULL) : 0;
     if (rc < 0 || !rq->incomplete)
         return rc;
     index_progress(rq->http->options->index, &p);
