@@ -195,6 +195,20 @@ bool options_given(const struct options *o, const char *name)
     return o->level[option_find(text_of(name))] != LEVEL_DEFAULT;
 }
 
+bool options_are_relative(const struct options *o)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_spec *s = &option_table[i];
+        bool is_path = s->kind == OPTION_TEXT && s->argument &&
+                       (strcmp(s->argument, "PATH") == 0 || strcmp(s->argument, "FILE") == 0 ||
+                        strcmp(s->argument, "DIR") == 0);
+        const char *value = is_path ? *(const char *const *)((const char *)o + s->at) : NULL;
+        if (value && *value && *value != '/')
+            return true;
+    }
+    return false;
+}
+
 /* ---- reload ---------------------------------------------------------------------------------- */
 
 static bool same_value(const struct options *a, const struct options *b, size_t i)

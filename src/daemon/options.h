@@ -51,6 +51,8 @@ void options_done(struct options *o);
 
 /* Returns whether a source has set the value; otherwise it is the default. */
 bool options_given(const struct options *o, const char *name);
+/* Returns whether the value of an option is a relative path. */
+bool options_are_relative(const struct options *o);
 
 /* Checks that a socket can be created at this path (may be NULL), or that there is one already.
  * Returns -errno with the reason. */

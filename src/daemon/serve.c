@@ -333,6 +333,9 @@ static int start_daemon(struct daemon *d, struct err *err)
 
 static void notify_parent(struct daemon *d)
 {
+    /* A file system cannot be unmounted while a process works in it. */
+    if (d->background >= 0 && !options_are_relative(&d->options) && chdir("/") < 0)
+        log_line(LOG_LEVEL_WARNING, "no_root_directory error=\"%s\"", err_text(-errno));
     if (d->background >= 0)
         background_ready(d->background);
     else if (d->joined)

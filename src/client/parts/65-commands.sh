@@ -145,8 +145,8 @@ answer_command() {
         wait_for_index
         read -r now _ 2>/dev/null </proc/uptime || now=$(date +%s)
         read_numbers files files_failed chunks events
-        print_text "$(printf 'Indexed in %s s: %s files processed, %s skipped (%s of them failed), %s chunks, %s events' \
-            $((${now%%[. ]*} - ${begin%%[. ]*})) $((files - ready - files_failed)) $((ready + files_failed)) "$files_failed" "$chunks" "$events")"
+        print_text "Indexed in $((${now%%[. ]*} - ${begin%%[. ]*})) s: $((files - ready - files_failed)) files processed, \
+$((ready + files_failed)) skipped ($files_failed of them failed), $chunks chunks, $events events"
         ;;
     gen_dlio_config)
         [ -n "$output" ] || usage_error "--output is required"
