@@ -137,10 +137,12 @@ static void run_place(struct scan_run *r, unsigned i, size_t position)
     failpoint("query.chunk");
     int rc = is_skipped(r, position) ? 0 : chunk_run(r->workers[i].scan, position, &scan);
     void *part = rc < 0 ? NULL : scan.part;
-    pthread_mutex_lock(&r->lock);
-    r->slots[position] = (struct slot){part, true, part && r->sink->merge};
-    merge_ready(r);
-    pthread_mutex_unlock(&r->lock);
+    if (r->sink->merge) {
+        pthread_mutex_lock(&r->lock);
+        r->slots[position] = (struct slot){part, true, part != NULL};
+        merge_ready(r);
+        pthread_mutex_unlock(&r->lock);
+    }
     if (rc < 0)
         run_fail(r, position, rc);
 }
